@@ -1,0 +1,31 @@
+"""The only place that reads the machine's clock; everywhere else `now` is an argument."""
+
+from datetime import UTC, date, datetime, timedelta
+from zoneinfo import ZoneInfo
+
+
+def utc_now() -> datetime:
+    """The present instant, aware, in UTC."""
+    return datetime.now(UTC)
+
+
+def local_date(instant: datetime, zone: str) -> date:
+    """The calendar date of an instant in an IANA zone; every rule of "the date" uses the boarding stop's."""
+    return instant.astimezone(ZoneInfo(zone)).date()
+
+
+def day_everywhere(instant: datetime) -> date:
+    """The earliest calendar date that is still running somewhere on Earth (UTC-12).
+
+    A day has ended for everybody only when this date has passed it: nothing kept "until a day" is erased early.
+    """
+    return (instant.astimezone(UTC) - timedelta(hours=12)).date()
+
+
+def service_instant(service_day: date, seconds: int, zone: str) -> datetime:
+    """The UTC instant of a timetable time: `seconds` after local noon minus 12 h of the service day.
+
+    The GTFS definition, so 26:25:00 is 02:25 of the next day and a day with a clock change keeps its hours.
+    """
+    noon = datetime(service_day.year, service_day.month, service_day.day, 12, tzinfo=ZoneInfo(zone))
+    return noon.astimezone(UTC) + timedelta(seconds=seconds - 12 * 3600)
