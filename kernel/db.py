@@ -1,0 +1,175 @@
+"""Storage: one engine, two kinds of transaction, the column types, and the triggers that keep a table append-only."""
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from datetime import UTC, datetime
+from decimal import Decimal
+from pathlib import Path
+from typing import Any
+
+from sqlalchemy import BigInteger, DateTime, Dialect, Integer, MetaData, create_engine, event
+from sqlalchemy.engine import Connection, Engine
+from sqlalchemy.engine.interfaces import DBAPIConnection
+from sqlalchemy.orm import DeclarativeBase, Session
+from sqlalchemy.pool import ConnectionPoolEntry
+from sqlalchemy.types import TypeDecorator
+
+from kernel.money import Money
+
+MIGRATIONS = Path(__file__).parent.parent / "migrations"
+
+
+class UtcDateTime(TypeDecorator[datetime]):
+    """An instant: aware in Python, UTC in the database. A naive value is refused."""
+
+    impl = DateTime(timezone=True)
+    cache_ok = True
+
+    def process_bind_param(self, value: datetime | None, dialect: Dialect) -> datetime | None:
+        if value is None:
+            return None
+        if value.tzinfo is None:
+            raise ValueError("an instant needs its time zone")
+        instant = value.astimezone(UTC)
+        return instant.replace(tzinfo=None) if dialect.name == "sqlite" else instant
+
+    def process_result_value(self, value: datetime | None, dialect: Dialect) -> datetime | None:
+        if value is None:
+            return None
+        return value.replace(tzinfo=UTC) if value.tzinfo is None else value.astimezone(UTC)
+
+
+class MoneyType(TypeDecorator[Money]):
+    """Whole cents in a 64-bit integer column."""
+
+    impl = BigInteger
+    cache_ok = True
+
+    def process_bind_param(self, value: Money | None, dialect: Dialect) -> int | None:
+        return None if value is None else value.cents
+
+    def process_result_value(self, value: int | None, dialect: Dialect) -> Money | None:
+        return None if value is None else Money(int(value))
+
+
+class Km(TypeDecorator[Decimal]):
+    """Kilometres as Decimal with at most three decimals, stored as whole metres, so that sums are exact."""
+
+    impl = Integer
+    cache_ok = True
+
+    def process_bind_param(self, value: Decimal | None, dialect: Dialect) -> int | None:
+        if value is None:
+            return None
+        metres = value * 1000
+        if metres != int(metres):
+            raise ValueError("kilometres have at most three decimals")
+        return int(metres)
+
+    def process_result_value(self, value: int | None, dialect: Dialect) -> Decimal | None:
+        return None if value is None else Decimal(value) / 1000
+
+
+class Millionths(TypeDecorator[Decimal]):
+    """A Decimal with at most six decimals (reais per km), stored as a whole number of millionths."""
+
+    impl = BigInteger
+    cache_ok = True
+
+    def process_bind_param(self, value: Decimal | None, dialect: Dialect) -> int | None:
+        if value is None:
+            return None
+        if value * 1_000_000 != int(value * 1_000_000):
+            raise ValueError("a coefficient has at most six decimals")
+        return int(value * 1_000_000)
+
+    def process_result_value(self, value: int | None, dialect: Dialect) -> Decimal | None:
+        return None if value is None else Decimal(value) / 1_000_000
+
+
+class Base(DeclarativeBase):
+    """The declarative base; every constraint gets a name from this convention."""
+
+    metadata = MetaData(naming_convention={
+        "ix": "ix_%(table_name)s_%(column_0_N_name)s", "uq": "uq_%(table_name)s_%(column_0_N_name)s",
+        "ck": "ck_%(table_name)s_%(constraint_name)s", "pk": "pk_%(table_name)s",
+        "fk": "fk_%(table_name)s_%(column_0_N_name)s",
+    })
+    type_annotation_map = {datetime: UtcDateTime, Money: MoneyType, Decimal: Km}
+
+
+class Database:
+    """An engine with the product's habits on SQLite (WAL, BEGIN IMMEDIATE) and PostgreSQL (READ COMMITTED)."""
+
+    def __init__(self, url: str) -> None:
+        if url.startswith("sqlite"):
+            self.engine: Engine = create_engine(url)
+            event.listen(self.engine, "connect", _sqlite_connect)
+            event.listen(self.engine, "begin", _sqlite_begin)
+        else:
+            self.engine = create_engine(url, pool_size=5, max_overflow=5, pool_pre_ping=True)
+        self._writing = self.engine.execution_options(sqlite_begin="IMMEDIATE")
+
+    @contextmanager
+    def transaction(self) -> Iterator[Session]:
+        """A session that may write; committed at the end, rolled back when anything is raised."""
+        with Session(self._writing) as session, session.begin():
+            yield session
+
+    @contextmanager
+    def reading(self) -> Iterator[Session]:
+        """A session for pages that only look."""
+        with Session(self.engine) as session, session.begin():
+            yield session
+
+
+def _sqlite_connect(dbapi: DBAPIConnection, _record: ConnectionPoolEntry) -> None:
+    dbapi.isolation_level = None  # the driver emits no BEGIN of its own: see _sqlite_begin
+    for pragma in ("busy_timeout=30000", "journal_mode=WAL", "synchronous=FULL", "foreign_keys=ON",
+                   "secure_delete=ON"):
+        dbapi.cursor().execute("PRAGMA " + pragma)
+
+
+def _sqlite_begin(connection: Connection) -> None:
+    mode = connection.get_execution_options().get("sqlite_begin", "DEFERRED")
+    connection.exec_driver_sql(f"BEGIN {mode}")
+
+
+def append_only(table: str, dialect: str) -> list[str]:
+    """The statements that make the database refuse UPDATE and DELETE (and TRUNCATE) on a table."""
+    if dialect == "sqlite":
+        return [f"CREATE TRIGGER {table}_no_{verb.lower()} BEFORE {verb} ON {table} "
+                f"BEGIN SELECT RAISE(ABORT, '{table} is append-only'); END" for verb in ("UPDATE", "DELETE")]
+    return [
+        f"CREATE FUNCTION {table}_append_only() RETURNS trigger LANGUAGE plpgsql AS "
+        f"$$BEGIN RAISE EXCEPTION '{table} is append-only'; END$$",
+        f"CREATE TRIGGER {table}_no_change BEFORE UPDATE OR DELETE OR TRUNCATE ON {table} "
+        f"FOR EACH STATEMENT EXECUTE FUNCTION {table}_append_only()",
+    ]
+
+
+def drop_append_only(table: str, dialect: str) -> list[str]:
+    """The reverse of `append_only`, for a migration's way back."""
+    if dialect == "sqlite":
+        return [f"DROP TRIGGER IF EXISTS {table}_no_{verb}" for verb in ("update", "delete")]
+    return [f"DROP TRIGGER IF EXISTS {table}_no_change ON {table}",
+            f"DROP FUNCTION IF EXISTS {table}_append_only()"]
+
+
+def migrate(url: str, revision: str = "head") -> None:
+    """Bring the database at `url` to a revision, up or down. Safe to start from several processes at once."""
+    from alembic import command  # the command line's need only: a web worker never loads alembic
+    from alembic.config import Config
+
+    config = Config()
+    config.set_main_option("script_location", str(MIGRATIONS))
+    config.attributes["url"] = url
+    if revision in ("head", "heads"):
+        command.upgrade(config, revision)
+        return
+    command.downgrade(config, revision)
+
+
+def rows_changed(result: Any) -> int:
+    """The row count of a Core UPDATE, DELETE or INSERT … ON CONFLICT: what decides a race."""
+    return int(result.rowcount)

@@ -1,0 +1,87 @@
+"""The sign-in, sign-out and password pages."""
+
+from urllib.parse import urlsplit
+
+from flask import Blueprint, flash, redirect, render_template, request, session, url_for
+from flask.typing import ResponseReturnValue
+from flask_limiter import Limiter
+from flask_limiter.util import get_remote_address
+from flask_login import current_user, login_user, logout_user
+
+from kernel import auth
+from kernel.errors import InvalidInput
+from kernel.web import guard, now, public, reading, refused, transaction
+
+blueprint = Blueprint("login", __name__)
+limiter = Limiter(get_remote_address, default_limits=["600/minute"])
+
+
+@blueprint.get("/login")
+@public
+def page() -> ResponseReturnValue:
+    if current_user.is_authenticated:
+        return redirect(url_for(auth.HOME_OF_ROLE[current_user.role]), 303)
+    return render_template("login.html", next=request.args.get("next", ""), error=None, login="")
+
+
+@blueprint.post("/login")
+@limiter.limit("20/minute")
+@limiter.limit("10/minute", key_func=lambda: request.form.get("login", "").strip().lower()[:40])
+@public
+def enter() -> ResponseReturnValue:
+    login, password = request.form.get("login", ""), request.form.get("password", "")[:200]
+    with reading() as db:
+        staff = auth.find_staff(db, login)
+    if not auth.password_matches(staff, password) or staff is None:
+        return render_template("login.html", next=request.form.get("next", ""), login=login,
+                               error="Usuário ou senha não conferem. Confira e tente de novo."), 401
+    with transaction() as db:
+        current = auth.start_session(db, staff, now=now())
+    session.clear()  # nothing from before the sign-in goes on: a planted cookie gains nothing
+    login_user(current)
+    return redirect(_local(request.form.get("next", "")) or url_for(auth.HOME_OF_ROLE[current.role]), 303)
+
+
+@blueprint.post("/logout")
+@public
+def leave() -> ResponseReturnValue:
+    if current_user.is_authenticated:
+        with transaction() as db:
+            auth.end_session(db, current_user.token)
+    logout_user()
+    session.clear()
+    return redirect(url_for("login.page"), 303)
+
+
+@blueprint.get("/password")
+@guard("own_account")
+def password() -> ResponseReturnValue:
+    return render_template("password.html", problem=None)
+
+
+@blueprint.post("/password")
+@limiter.limit("10/minute")
+@guard("own_account")
+def change_password() -> ResponseReturnValue:
+    with reading() as db:
+        staff = auth.find_staff(db, current_user.login)
+    try:
+        if not auth.password_matches(staff, request.form.get("current", "")[:200]):
+            raise InvalidInput("wrong_password", "A senha atual não confere.",
+                               fields={"current": "A senha atual não confere."})
+        fresh = auth.hash_password(request.form.get("password", ""))
+    except InvalidInput as error:
+        return refused(error, "password.html")
+    with transaction() as db:
+        auth.change_password(db, current_user.staff_id, fresh, now=now(), actor=current_user.login)
+    session.clear()
+    flash("Senha trocada. Entre com a senha nova.")
+    return redirect(url_for("login.page"), 303)
+
+
+def _local(target: str) -> str | None:
+    """The target when it is a path of this site; an address elsewhere is not followed."""
+    parts = urlsplit(target)
+    safe = target.startswith("/") and not target.startswith(("//", "/\\")) and not parts.netloc and not parts.scheme
+    return target if safe and "\n" not in target and "\r" not in target else None
+
