@@ -21,10 +21,10 @@ from kernel.db import Database, migrate
 from kernel.vault import Vault
 from tests import postgres
 from tests.instants import NOW
+from tests.server import PASS_KEYS
 
 pytest_plugins = ["tests.browser"]
 DIALECTS = ("sqlite", "postgresql")
-PASS_KEYS = "1:" + "AQIDBAUGBwgJCgsMDQ4PEBESExQVFhcYGRobHB0eHyA="
 
 
 def pytest_configure(config: pytest.Config) -> None:
