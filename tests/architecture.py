@@ -1,0 +1,196 @@
+"""The house rules that imports cannot say. Each check takes the root of a tree, or a list, and returns its breaches
+as sentences, so that `test_architecture.py` can show each rule a tree that breaks it."""
+
+import ast
+import re
+from collections.abc import Iterable, Iterator
+from pathlib import Path
+
+ROOMS = ("ticketing", "boarding", "refunds", "oversight")
+PYTHON = ("kernel", *ROOMS, "demo", "migrations", "benchmarks", "tests")
+TOP_LEVEL = {
+    "app.py", *PYTHON, "templates", "static", "docs", ".ci", "README.md", "Makefile", "Procfile", "pyproject.toml",
+    "requirements.txt", "requirements-dev.txt", "requirements-postgres.txt", ".gitignore", "LICENSE", "NOTICE",
+}
+KERNEL = {"__init__", "audit", "auth", "clock", "config", "db", "decisions", "errors", "jobs", "login", "logs", "money",
+          "repeats", "vault", "web"}
+LEAF_FILES = {"__init__", "policy", "models", "service", "schemas", "views", "api", "commands"}
+NAMED_FILES = {  # a module named for what it is, where a leaf has a thing of its own
+    "ticketing/network": {"laws"},
+    "ticketing/imports": {"gtfs", "sections", "tables"},
+    "ticketing/sales": {"documents"},
+    "boarding/passes": {"signing", "drawing", "typesetting"},
+}
+LONGEST_FILE = 300
+MONEY_PATHS = ("kernel/money.py", "ticketing", "refunds")
+GREAT_CIRCLE = {"ticketing/imports/policy.py"}  # degrees of the globe are no money; its km come out as Decimal
+CLOCK_READERS = {"now", "utcnow", "today", "time", "time_ns", "monotonic", "localtime", "gmtime"}
+CLOCK_OWNERS = {"datetime", "date", "time"}
+USERS = {"passenger", "counter", "driver", "office", "inspector"}
+OUTSIDE_THE_USERS = {"login", "logout", "password", "health", "static"}  # everybody's doors, and the watchman's
+UNFINISHED = ("TODO", "FIXME", "XXX")
+
+
+def python_files(root: Path, *parts: str) -> Iterator[tuple[str, Path]]:
+    """Every Python file under the parts of the tree, with its name relative to the root."""
+    for part in parts:
+        path = root / part
+        found = [path] if path.is_file() else sorted(path.rglob("*.py"))
+        yield from ((file.relative_to(root).as_posix(), file) for file in found)
+
+
+def top_level(names: Iterable[str]) -> list[str]:
+    """Top-level names outside the list that the owner fixed."""
+    return [f"{name}: not a top-level name of this house" for name in sorted({n.split("/")[0] for n in names} - TOP_LEVEL)]
+
+
+def kernel_names(root: Path) -> list[str]:
+    """Modules of the kernel outside its closed list."""
+    return [f"{name}: the kernel's list is closed" for name, file in python_files(root, "kernel")
+            if file.stem not in KERNEL or file.parent.name != "kernel"]
+
+
+def leaf_names(root: Path) -> list[str]:
+    """Files of a leaf with a name that no leaf has, and files beside the leaves."""
+    breaches = []
+    for name, file in python_files(root, *ROOMS):
+        leaf = name.rpartition("/")[0]
+        allowed = LEAF_FILES | NAMED_FILES.get(leaf, set()) if "/" in leaf else {"__init__"}
+        if file.stem not in allowed or leaf.count("/") > 1:
+            breaches.append(f"{name}: not a file of a leaf")
+    return breaches
+
+
+def file_sizes(root: Path) -> list[str]:
+    """Files longer than a person reads at one go. A migration is one step of a record, however long."""
+    sizes = ((name, len(file.read_text().splitlines())) for name, file in python_files(root, *PYTHON, "app.py")
+             if not name.startswith("migrations/versions/"))
+    return [f"{name}: {lines} lines, {LONGEST_FILE} at most" for name, lines in sizes if lines > LONGEST_FILE]
+
+
+def floats(root: Path) -> list[str]:
+    """Places in the money's path where a float could come in."""
+    return [f"{name}:{node.lineno}: a float in money's path" for name, file in python_files(root, *MONEY_PATHS)
+            if name not in GREAT_CIRCLE for node in ast.walk(ast.parse(file.read_text())) if _is_float(node)]
+
+
+def _is_float(node: ast.AST) -> bool:
+    if isinstance(node, ast.Constant):
+        return isinstance(node.value, float)
+    return (isinstance(node, ast.Name) and node.id in ("float", "Float", "Numeric")
+            or isinstance(node, ast.Attribute) and node.attr in ("Float", "REAL", "Double"))
+
+
+def clock_readings(root: Path) -> list[str]:
+    """Places outside kernel/clock.py that ask the machine what time it is."""
+    return [f"{name}:{node.lineno}: reads the clock" for name, file in python_files(root, "kernel", *ROOMS, "demo", "app.py")
+            if name != "kernel/clock.py" for node in ast.walk(ast.parse(file.read_text())) if _reads_clock(node)]
+
+
+def _reads_clock(node: ast.AST) -> bool:
+    if isinstance(node, ast.ImportFrom):
+        return node.module == "time" and any(alias.name in CLOCK_READERS for alias in node.names)
+    if not isinstance(node, ast.Attribute):
+        return False
+    if isinstance(node.value, ast.Attribute):  # datetime.datetime.now
+        return node.attr in CLOCK_READERS and node.value.attr in CLOCK_OWNERS
+    owner = node.value.id if isinstance(node.value, ast.Name) else ""
+    return node.attr in CLOCK_READERS and owner in CLOCK_OWNERS or node.attr in ("CURRENT_TIMESTAMP", "current_timestamp") \
+        or owner == "func" and node.attr == "now"
+
+
+def untruths(root: Path) -> list[str]:
+    """Unfinished work in the code, and tests that look away or wait by sleeping."""
+    breaches = []
+    for name, file in python_files(root, *PYTHON, "app.py"):
+        text = file.read_text()
+        for number, line in enumerate(text.splitlines(), 1):
+            comment = line.partition("#")[2]
+            if any(f"{word}" in comment for word in UNFINISHED):
+                breaches.append(f"{name}:{number}: unfinished")
+        if name.startswith("tests/"):
+            breaches += [f"{name}:{node.lineno}: a test that looks away or sleeps" for node in ast.walk(ast.parse(text))
+                         if _looks_away(node)]
+    return breaches
+
+
+def _looks_away(node: ast.AST) -> bool:
+    if isinstance(node, ast.ImportFrom):
+        return node.module == "time" and any(alias.name == "sleep" for alias in node.names)
+    if not isinstance(node, ast.Attribute):
+        return False
+    owner = node.value.attr if isinstance(node.value, ast.Attribute) else getattr(node.value, "id", "")
+    return (node.attr in ("skip", "skipif", "xfail", "importorskip") and owner in ("pytest", "mark", "unittest")
+            or node.attr == "sleep" and owner in ("time", "asyncio") or node.attr == "wait_for_timeout")
+
+
+def unmarked_routes(app) -> list[str]:
+    """Routes that are neither guarded nor marked public, or both."""
+    breaches = []
+    for rule in app.url_map.iter_rules():
+        view = app.view_functions[rule.endpoint]
+        guarded, public = hasattr(view, "guard_action"), getattr(view, "is_public", False)
+        if rule.endpoint != "static" and guarded == public:
+            breaches.append(f"{rule.rule}: {'guarded and public' if guarded else 'neither guarded nor marked public'}")
+    return sorted(breaches)
+
+
+def unnamed_routes(app, users_of_action: dict[str, set[str]]) -> list[str]:
+    """Routes whose first segment is not the user whom their guard lets in.
+
+    A public route outside the shared doors is the passenger's, served at `/`; JSON is under api/v1, call-backs of
+    banks under hooks.
+    """
+    breaches = []
+    for rule in app.url_map.iter_rules():
+        first = rule.rule.split("/")[1]
+        action = getattr(app.view_functions[rule.endpoint], "guard_action", None)
+        if first in OUTSIDE_THE_USERS or rule.rule.startswith(("/api/v1/", "/hooks/")):
+            continue
+        if action is None and first in USERS - {"passenger", "driver"}:
+            breaches.append(f"{rule.rule}: open to everybody under {first}")
+        if action is not None and first not in users_of_action[action]:
+            breaches.append(f"{rule.rule}: guarded by {action}, which is not {first or 'passenger'}'s")
+    return sorted(breaches)
+
+
+def templates_of_others(root: Path) -> list[str]:
+    """Views that show the template of a user other than the one in their URL.
+
+    Read from the source: the words of `url_prefix=` in a module against the folders of the templates it names.
+    """
+    breaches = []
+    for name, file in python_files(root, "kernel", *ROOMS):
+        tree = ast.parse(file.read_text())
+        users = {prefix.strip("/").split("/")[0] or "passenger" for prefix in _keyword_texts(tree, "url_prefix")}
+        for node, template in _templates(tree):
+            folder = template.partition("/")[0] if "/" in template else ""
+            if folder and folder not in USERS | {"macros"}:
+                breaches.append(f"{name}:{node.lineno}: {folder} is not a user")
+            elif folder in USERS and folder not in (users or {"passenger"}):
+                breaches.append(f"{name}:{node.lineno}: shows {template} under {sorted(users) or ['passenger']}")
+            elif not (root / "templates" / template).exists():
+                breaches.append(f"{name}:{node.lineno}: there is no {template}")
+    return breaches
+
+
+def _keyword_texts(tree: ast.AST, keyword: str) -> list[str]:
+    return [k.value.value for node in ast.walk(tree) if isinstance(node, ast.Call) for k in node.keywords
+            if k.arg == keyword and isinstance(k.value, ast.Constant)]
+
+
+def _templates(tree: ast.AST) -> list[tuple[ast.Constant, str]]:
+    return [(node, node.value) for node in ast.walk(tree)
+            if isinstance(node, ast.Constant) and isinstance(node.value, str) and node.value.endswith(".html")
+            and " " not in node.value]
+
+
+def static_of_others(root: Path) -> list[str]:
+    """Pages that load a script, style or picture from another user's folder."""
+    breaches = []
+    for page in sorted((root / "templates").rglob("*.html")):
+        user = page.relative_to(root / "templates").parts[0]
+        for folder in re.findall(r"""filename=['"]([a-z]+)/""", page.read_text()):
+            if folder in USERS and folder != user:
+                breaches.append(f"{page.relative_to(root).as_posix()}: loads from static/{folder}")
+    return breaches
