@@ -3,6 +3,7 @@
 import io
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
+from html import escape
 from math import ceil, floor
 from types import MappingProxyType
 
@@ -50,7 +51,7 @@ def qr_svg(text: str, ecc: Ecc = "M", title: str = "QR do bilhete") -> str:
     runs = "".join(f"M{x} {y}h{length}v1h-{length}z" for y, row in enumerate(rows) for x, length in _runs(row))
     side = len(rows)
     return (f'<svg xmlns="http://www.w3.org/2000/svg" class="qr" viewBox="0 0 {side} {side}" role="img" '
-            f'aria-label="{title}" shape-rendering="crispEdges"><path fill="#fff" d="M0 0h{side}v{side}H0z"/>'
+            f'aria-label="{escape(title)}" shape-rendering="crispEdges"><path fill="#fff" d="M0 0h{side}v{side}H0z"/>'
             f'<path fill="#000" d="{runs}"/></svg>')
 
 
@@ -182,6 +183,7 @@ def _seat(sheet: Sheet, block: Block) -> None:
 def _call(sheet: Sheet, block: Block) -> None:
     """When in the left column, where beside it, as on a departure board."""
     hour, stop, smallest = (40, 28, 20) if sheet.large else (28, 20, 16)
+    sheet.y += 0 if sheet.large else sheet.dots(6)
     column = sheet.dots(112)
     right, width = sheet.left + column, sheet.inner - column
     top = sheet.write(f"{block.key}_label", block.label, sheet.y, sheet.left, sheet.inner, 16, most_lines=1,
