@@ -55,7 +55,7 @@ REASONS = {
     "unknown_service": "O calendário {value} não existe em calendar.txt nem em calendar_dates.txt.",
     "service_refused": "O calendário {value} tem linha recusada; a viagem só entra com ele inteiro.",
     "service_never_runs": "O calendário {value} não tem nenhum dia de circulação.",
-    "duplicate_sequence": "A ordem {value} já foi usada nesta viagem; numere cada parada uma vez.",
+    "duplicate_sequence": "A ordem da parada já foi usada nesta viagem; numere cada parada uma vez.",
     "decreasing_times": "O horário volta atrás em relação à parada anterior; depois da meia-noite siga com 24:00:00.",
     "headway_too_short": "O intervalo de {value} s é curto demais; use ao menos 60 segundos.",
     "too_few_calls": "A viagem precisa de ao menos duas paradas.",
