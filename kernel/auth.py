@@ -6,7 +6,6 @@ from datetime import datetime, timedelta
 
 from argon2 import PasswordHasher
 from argon2.exceptions import InvalidHashError, VerificationError
-from flask_login import UserMixin
 from sqlalchemy import ForeignKey, LargeBinary, String, delete, select, update
 from sqlalchemy.orm import Mapped, Session, mapped_column
 
@@ -61,8 +60,12 @@ class SignIn(Base):
     expires_at: Mapped[datetime]
 
 
-class CurrentStaff(UserMixin):  # type: ignore[misc]
-    """Who is signed in on this request, detached from any session."""
+class CurrentStaff:
+    """Who is signed in on this request, detached from any session; the shape that Flask-Login expects."""
+
+    is_authenticated = True
+    is_active = True
+    is_anonymous = False
 
     def __init__(self, staff: Staff, token: str) -> None:
         self.staff_id = staff.id

@@ -4,7 +4,6 @@ import unicodedata
 from collections.abc import Mapping
 from datetime import UTC, date, datetime, timedelta
 from decimal import Decimal
-from typing import Literal
 
 from kernel.decisions import Citation, Decision
 from kernel.errors import Conflict, InvalidInput, RuleViolation
@@ -12,6 +11,7 @@ from ticketing.network.laws import CARRIER
 
 THRESHOLD_KM = Decimal(100)
 ESTIMATE_THRESHOLD_KM = Decimal(80)  # an estimate may fall short of the road: it asks earlier
+FULL_REFUND_WINDOW = timedelta(hours=12)
 SC_11A_FROM = date(2016, 3, 18)  # Lei 16.898, published that day
 
 LONGEST_NAME = 120
@@ -34,21 +34,21 @@ FOLDED = str.maketrans(dict.fromkeys(APOSTROPHES + JOINERS, "") | dict.fromkeys(
 LETTERS_FOLDED = str.maketrans(UNMARKED)
 
 
-def identity_requirement(*, course_km: Decimal, stretch_km: Decimal, estimated: bool,
-                         basis: Literal["course", "stretch"], state: str) -> Decision:
+def identity_requirement(*, course_km: Decimal, stretch_km: Decimal, estimated: bool, basis: str,
+                         state: str) -> Decision:
     """Whether a ticket carries name, document and issuing body: "required" or "not_asked" (T5).
 
-    From 100 km, 100.0 included; from 80 km where the distance is an estimate. `basis` is the carrier's setting: the
-    whole course of the trip (SC 11-A caput and par. 5, the strict reading) or the passenger's own stretch.
+    From 100 km, 100.0 included; from 80 km where the distance is an estimate. `basis` is the carrier's setting:
+    "course", the whole trip (SC 11-A caput and par. 5, the strict reading), or "stretch", the passenger's own.
     Raises TypeError for kilometres that are not exact decimals.
     """
     for km in (course_km, stretch_km):
         if not isinstance(km, Decimal) or not km.is_finite() or km < 0:
             raise TypeError("kilometres are exact decimals")
-    km = course_km if basis == "course" else stretch_km
+    km = stretch_km if basis == "stretch" else course_km
     threshold = ESTIMATE_THRESHOLD_KM if estimated else THRESHOLD_KM
     required = km >= threshold
-    measured = "percurso da viagem" if basis == "course" else "trecho do passageiro"
+    measured = "trecho do passageiro" if basis == "stretch" else "percurso da viagem"
     asks = "identificação exigida" if required else "identificação dispensada"
     guess = " (distância estimada)" if estimated else ""
     reason = f"O {measured} tem {_shown(km)} km{guess}; limite de {threshold} km: {asks}."
@@ -114,6 +114,14 @@ def search_key(name: str) -> str:
     bare = "".join(character for character in unicodedata.normalize("NFKD", plain)
                    if not unicodedata.category(character).startswith("M"))
     return " ".join(bare.translate(LETTERS_FOLDED).split())
+
+
+def full_refund_until(departs_at: datetime) -> datetime:
+    """The last instant, in UTC, of the whole price back, printed on the ticket: 12 h before the own boarding call.
+
+    R1, MS 40 III c. A carrier's table may be kinder, never harder (refunds/windows/policy.py).
+    """
+    return departs_at.astimezone(UTC) - FULL_REFUND_WINDOW
 
 
 def void_deadline(sold_at: datetime, minutes: int) -> datetime:

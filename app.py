@@ -1,0 +1,68 @@
+"""The composition root: builds the application out of its rooms. Nothing imports it."""
+
+import threading
+
+from flask import Flask
+from flask.typing import ResponseReturnValue
+from jinja2 import StrictUndefined
+from werkzeug.middleware.proxy_fix import ProxyFix
+
+from kernel import clock, filters, jobs, login, web
+from kernel.config import Settings, read_settings
+from kernel.db import Database
+from kernel.logs import start_logging
+from kernel.vault import Vault
+
+LARGEST_BODY = 256 * 1024
+
+
+def create_app(settings: Settings | None = None) -> Flask:
+    """The application. Reads the environment unless given settings; a bad one stops the start with a sentence."""
+    settings = settings or read_settings()
+    app = Flask(__name__)
+    app.config.update(
+        SECRET_KEY=settings.secret_key, SESSION_COOKIE_SECURE=settings.secure_cookies, SESSION_COOKIE_HTTPONLY=True,
+        SESSION_COOKIE_SAMESITE="Lax", MAX_CONTENT_LENGTH=LARGEST_BODY, MAX_FORM_MEMORY_SIZE=LARGEST_BODY,
+        MAX_FORM_PARTS=200, DEMO=settings.demo, WTF_CSRF_TIME_LIMIT=None, WTF_CSRF_SSL_STRICT=False,
+        RATELIMIT_STORAGE_URI=settings.rate_limit_storage, SEND_FILE_MAX_AGE_DEFAULT=3600)
+    app.jinja_env.undefined = StrictUndefined
+    app.extensions.update(settings=settings, vault=Vault(settings.vault_files))
+    web.start_web(app, Database(settings.database_url))
+    filters.start_filters(app)
+    login.limiter.init_app(app)
+    if settings.proxy_hops:
+        hops = settings.proxy_hops
+        app.wsgi_app = ProxyFix(app.wsgi_app, hops, hops, hops)  # type: ignore[method-assign]
+    _rooms(app)
+    app.add_url_rule("/health", view_func=health)
+    return app
+
+
+def serve() -> Flask:
+    """The application for a web server: logs started, the vault's copies in step and this database's own."""
+    settings = read_settings()
+    start_logging(settings.log_level)
+    app = create_app(settings)
+    return app
+
+
+@web.public
+@login.limiter.exempt
+def health() -> ResponseReturnValue:
+    """Whether this process answers and reaches its database."""
+    with web.reading() as session:
+        session.connection().exec_driver_sql("SELECT 1")
+    return {"status": "ok"}
+
+
+def work(app: Flask, stop: threading.Event) -> None:
+    """The worker: every job whose turn has come, until told to stop."""
+    jobs.work(app.extensions["database"], _jobs(app), stop, clock.utc_now)
+
+
+def _rooms(app: Flask) -> None:
+    app.register_blueprint(login.blueprint)
+
+
+def _jobs(app: Flask) -> list[jobs.Job]:
+    return []
