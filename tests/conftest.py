@@ -141,12 +141,14 @@ def settings(database_url, vault_file) -> Settings:
 
 
 @pytest.fixture
-def app(settings):
+def app(settings, monkeypatch):
     """The application at NOW; set `app.extensions["clock"]` to move it. Forms need no CSRF token, nobody is throttled."""
     from app import create_app
+    from kernel.login import limiter
 
     app = create_app(settings)
-    app.config.update(TESTING=True, WTF_CSRF_ENABLED=False, RATELIMIT_ENABLED=False)
+    app.config.update(TESTING=True, WTF_CSRF_ENABLED=False)
+    monkeypatch.setattr(limiter, "enabled", False)
     app.extensions["clock"] = lambda: NOW
     yield app
     app.extensions["database"].engine.dispose()

@@ -23,6 +23,7 @@ BROKEN_TREES = [  # rule, file, what a careless change would write there, what s
     (rules.leaf_names, "boarding/service.py", ""),
     (rules.leaf_names, "boarding/doors/deeper/service.py", ""),
     (rules.file_sizes, "refunds/windows/service.py", "x = 1\n" * 301),
+    (rules.file_sizes, "tests/refunds/test_windows.py", "x = 1\n" * 401),
     (rules.floats, "ticketing/tariffs/policy.py", "RATE = 0.1"),
     (rules.floats, "kernel/money.py", "def of(cents: float): ..."),
     (rules.floats, "refunds/windows/policy.py", "paid = float('1')"),

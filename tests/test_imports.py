@@ -29,6 +29,7 @@ VIOLATIONS = [  # contract, the files that a careless change would add, with the
     ("leaves", {"boarding/probe/schemas.py": "import boarding.probe.service", "boarding/probe/service.py": ""}),
     ("leaves", {"refunds/probe/policy.py": "import refunds.probe.models", "refunds/probe/models.py": ""}),
     ("leaves", {"refunds/probe/models.py": "import refunds.probe.service", "refunds/probe/service.py": ""}),
+    ("leaves", {"refunds/probe/documents.py": "import refunds.probe.models", "refunds/probe/models.py": ""}),
     ("policy", {"refunds/probe/policy.py": "from sqlalchemy import select"}),
     ("policy", {"refunds/probe/policy.py": "import refunds.other", "refunds/other/__init__.py": "import PIL.Image"}),
     ("use-cases", {"refunds/probe/service.py": "from flask import request"}),
@@ -51,11 +52,18 @@ def broken_contracts(tree: Path) -> list[str]:
 
 @pytest.fixture
 def tree(tmp_path):
-    """A copy of the product's code, without its data and pages."""
+    """The house with its rooms and leaves but nothing in them, so that a breach is the only one."""
     for room in OPTIONS["root_packages"]:
-        shutil.copytree(ROOT / room, tmp_path / room, ignore=shutil.ignore_patterns("__pycache__"))
+        for file in (ROOT / room).rglob("__init__.py"):
+            copy = tmp_path / file.relative_to(ROOT)
+            copy.parent.mkdir(parents=True, exist_ok=True)
+            copy.touch()
     shutil.copy(ROOT / "pyproject.toml", tmp_path)
     return tmp_path
+
+
+def test_an_empty_house_keeps_every_import_contract(tree):
+    assert broken_contracts(tree) == []
 
 
 def test_the_tree_keeps_every_import_contract():
