@@ -1,5 +1,6 @@
 """What a passenger gets back: in full until 12 h before the own boarding call (R1), later as the table says (R2)."""
 
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 from decimal import Decimal
@@ -74,6 +75,28 @@ def _bad_table(code: str, sentence: str) -> InvalidInput:
 
 
 DEFAULT_TABLE = RefundTable((RefundRow(FULL_HOURS, Decimal(0)), RefundRow(0, Decimal(MOST_KEPT_PERCENT))))
+
+
+def read_table(rows: Iterable[Mapping[str, object]] | None) -> RefundTable:
+    """The table in a carrier's stored rows of `from_hours` and `kept_percent` (whole, or decimal text).
+
+    The default table where there are none. Raises InvalidInput (`rows`) for rows of another shape.
+    """
+    if not rows:
+        return DEFAULT_TABLE
+    try:
+        return RefundTable(tuple(_row(**row) for row in rows))
+    except (TypeError, ArithmeticError) as error:
+        raise _bad_table("refund_rows_unreadable", "Informe em cada faixa as horas e a retenção.") from error
+
+
+def _row(from_hours: object, kept_percent: object) -> RefundRow:
+    if type(from_hours) is not int or type(kept_percent) not in (int, str):
+        raise TypeError("hours are whole, a percent is whole or text")
+    percent = Decimal(str(kept_percent))
+    if not percent.is_finite():
+        raise TypeError("a percent is a number")
+    return RefundRow(from_hours, percent)
 
 
 def refund_until(departs_at: datetime, table: RefundTable = DEFAULT_TABLE) -> datetime:

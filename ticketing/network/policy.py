@@ -4,13 +4,12 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from datetime import date, timedelta
 from decimal import Decimal
-from typing import Literal, Protocol, TypeVar, cast
+from typing import Protocol, TypeVar, cast
 
 from kernel.decisions import Citation, Decision
 from kernel.errors import InvalidInput, RuleViolation
 from ticketing.network.laws import cite
 
-TitleKind = Literal["authorisation", "permission", "concession", "licence"]
 Cell = int | str | None
 
 KINDS = {"authorisation": "autorização", "permission": "permissão", "concession": "concessão", "licence": "licença"}
@@ -46,7 +45,7 @@ class Dated(Protocol):
 AnyTitle = TypeVar("AnyTitle", bound=Dated)
 
 
-def title_citation(kind: TitleKind | None, *, state: str, day: date) -> Citation:
+def title_citation(kind: str | None, *, state: str, day: date) -> Citation:
     """The T2 citation; without a kind, for "no title at all"."""
     articles = ARTICLES.get(state, {})
     whole = {"SC": "arts. 5º a 8º", "MS": "arts. 2º e 8º a 18"}.get(state)
@@ -54,7 +53,7 @@ def title_citation(kind: TitleKind | None, *, state: str, day: date) -> Citation
     return cite("T2", state=state, day=day, sc=article, ms=article)
 
 
-def last_day_allowed(kind: TitleKind, state: str, valid_from: date, *, renewal: bool) -> date | None:
+def last_day_allowed(kind: str, state: str, valid_from: date, *, renewal: bool) -> date | None:
     """The last day a title may name, None where no law sets a term.
 
     The first day is left out and a missing day rolls to the next (Civil Code 132): one year from 15 March ends on
@@ -68,7 +67,7 @@ def last_day_allowed(kind: TitleKind, state: str, valid_from: date, *, renewal: 
     return _plus_months(valid_from, months) + timedelta(days=days)
 
 
-def check_title(kind: TitleKind, state: str, valid_from: date, valid_until: date, *, renewal: bool) -> Decision:
+def check_title(kind: str, state: str, valid_from: date, valid_until: date, *, renewal: bool) -> Decision:
     """The decision "within_term", with the article that sets the term.
 
     `renewal` says that the dates include the one extension of an SC authorisation (90 + 90 days, art. 6), or that

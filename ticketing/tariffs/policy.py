@@ -4,22 +4,21 @@ Rounding touches the tariff item alone: the exact kilometres × coefficients, ra
 to the cent or to the nearest 5 centavos. Fees, tolls and insurance are amounts already, and the total is their sum.
 """
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import date
 from decimal import Decimal
 from enum import Enum
-from typing import Final, Literal, NamedTuple
+from itertools import pairwise
+from typing import Any, Final, NamedTuple, Protocol
 
 from kernel.decisions import Citation
 from kernel.errors import InvalidInput, RuleViolation
 from kernel.money import ZERO, Money, from_decimal, total
 from ticketing.network.laws import cite
+from ticketing.network.policy import km_between
 
-ComponentKind = Literal["boarding_fee", "toll", "insurance"]
-ItemKind = Literal["tariff", "boarding_fee", "toll", "insurance", "discount"]
-Road = Literal["asphalt", "earth"]
-
+COMPONENTS = ("boarding_fee", "toll", "insurance")
 LABELS: dict[str, str] = {"tariff": "Tarifa", "boarding_fee": "Taxa de embarque", "toll": "Pedágio",
                           "insurance": "Seguro", "discount": "Desconto"}
 
@@ -31,51 +30,67 @@ class SectionSale(Enum):
 
 
 NOT_SOLD: Final = SectionSale.NOT_SOLD
+ROUNDING_STEPS = {"cent": 1, "five_centavos": 5}
+COEFFICIENT_SENTENCE = "Informe reais por km, sem sinal, com até 6 casas."
 
 
 class Leg(NamedTuple):
     """The stretch from one call to the next: exact kilometres, road class, and the stop that it leaves."""
 
     km: Decimal
-    road: Road
+    road: str
     from_stop_id: int
+
+
+class Call(Protocol):
+    """A trip's call as far as prices go: cumulative km, and the road class of the leg that arrives there."""
+
+    @property
+    def km(self) -> Decimal: ...
+    @property
+    def road(self) -> str: ...
+    @property
+    def stop_id(self) -> int: ...
 
 
 @dataclass(frozen=True, slots=True)
 class Component:
     """An amount beside the tariff. With a stop, a fee is owed when boarding there, a toll when a leg leaves it."""
 
-    kind: ComponentKind
+    kind: str
     amount: Money
     stop_id: int | None = None
 
 
 @dataclass(frozen=True, slots=True)
 class TariffVersion:
-    """A tariff as its act fixed it. Coefficients are reais per km, at most six decimals.
+    """A tariff as its act fixed it: method "coefficient" or "sections", rounding "cent" or "five_centavos".
 
-    Raises InvalidInput for an act left out, a negative amount, or a coefficient that is too fine.
+    Coefficients are reais per km, at most six decimals. Raises InvalidInput, with a sentence for each field, for an
+    act left out, an unknown word, a negative amount, or a coefficient that is too fine.
     """
 
     id: int
     act: str
     starts_on: date
-    method: Literal["coefficient", "sections"]
+    method: str
     coefficient_asphalt: Decimal = Decimal(0)
     coefficient_earth: Decimal = Decimal(0)
     minimum: Money = ZERO
-    rounding: Literal["cent", "five_centavos"] = "cent"
+    rounding: str = "cent"
     components: tuple[Component, ...] = ()
 
     def __post_init__(self) -> None:
-        faults: dict[str, str] = {}
-        if not self.act.strip():
-            faults["act"] = "Informe o ato que fixou a tarifa."
-        for field in ("coefficient_asphalt", "coefficient_earth"):
-            if not _is_coefficient(getattr(self, field)):
-                faults[field] = "Informe reais por km, sem sinal, com até 6 casas."
-        if min([self.minimum, *(component.amount for component in self.components)]) < ZERO:
-            faults["components"] = "Informe valores sem sinal."
+        amounts = [self.minimum, *(component.amount for component in self.components)]
+        known = {component.kind for component in self.components} <= set(COMPONENTS)
+        faults = {field: sentence for field, fine, sentence in (
+            ("act", bool(self.act.strip()), "Informe o ato que fixou a tarifa."),
+            ("method", self.method in ("coefficient", "sections"), "Escolha coeficiente ou tabela de seções."),
+            ("rounding", self.rounding in ROUNDING_STEPS, "Escolha arredondar ao centavo ou a 5 centavos."),
+            ("coefficient_asphalt", _is_coefficient(self.coefficient_asphalt), COEFFICIENT_SENTENCE),
+            ("coefficient_earth", _is_coefficient(self.coefficient_earth), COEFFICIENT_SENTENCE),
+            ("components", known and min(amounts) >= ZERO, "Informe taxa, pedágio ou seguro, com valor sem sinal."),
+        ) if not fine}
         if self.method == "coefficient" and not (self.coefficient_asphalt or self.coefficient_earth):
             faults["coefficient_asphalt"] = "Informe o coeficiente por km."
         if faults:
@@ -86,7 +101,7 @@ class TariffVersion:
 class FareItem:
     """One line of a fare; `label` is what a passenger reads. A discount is negative."""
 
-    kind: ItemKind
+    kind: str
     label: str
     amount: Money
 
@@ -109,9 +124,21 @@ def fare_of(items: Iterable[FareItem]) -> Fare:
     return Fare(kept, total([item.amount for item in kept]))
 
 
-def item(kind: ItemKind, amount: Money) -> FareItem:
+def item(kind: str, amount: Money) -> FareItem:
     """An item with its label in Portuguese."""
     return FareItem(kind, LABELS[kind], amount)
+
+
+def read_components(rows: Iterable[Mapping[str, Any]]) -> tuple[Component, ...]:
+    """The components in stored rows of `kind`, `cents` and `stop_id` (null: wherever one boards or passes)."""
+    return tuple(Component(row["kind"], Money(row["cents"]), row["stop_id"]) for row in rows)
+
+
+def stretch_of(calls: Sequence[Call], board_seq: int, alight_seq: int) -> tuple[Leg, ...]:
+    """The legs from one call to a later one, of a trip's calls in order. Raises InvalidInput as `km_between` does."""
+    km_between([call.km for call in calls], board_seq, alight_seq)
+    return tuple(Leg(there.km - here.km, there.road, here.stop_id)
+                 for here, there in pairwise(calls[board_seq:alight_seq + 1]))
 
 
 def fare(tariff: TariffVersion, stretch: Sequence[Leg], *, section_fare: Money | SectionSale | None,
@@ -144,13 +171,6 @@ def version_in_force(versions: Iterable[TariffVersion], day: date, *, state: str
     return max(started, key=lambda version: (version.starts_on, version.id))
 
 
-def check_editable(starts_on: date, today: date, *, state: str) -> None:
-    """Lets a version be changed before the day it starts. Raises RuleViolation (T3) from that day on."""
-    if starts_on <= today:
-        raise RuleViolation("tariff_in_force", "Esta tarifa já vigora: registre uma nova versão com outro início.",
-                            citation=tariff_citation(state=state, day=today))
-
-
 def tariff_citation(*, state: str, day: date) -> Citation:
     """T3 on that line: MS 20-22 and 40 III b while in force, SC 11."""
     return cite("T3", state=state, day=day, sc="art. 11", ms="arts. 20 a 22 e 40, III, b")
@@ -172,7 +192,7 @@ def _tariff_amount(tariff: TariffVersion, stretch: Sequence[Leg], section_fare: 
     reais = sum((leg.km * (tariff.coefficient_earth if leg.road == "earth" else tariff.coefficient_asphalt)
                  for leg in stretch), Decimal(0))
     exact = max(reais, Decimal(tariff.minimum.cents) / 100)
-    return from_decimal(exact).to_nearest(5 if tariff.rounding == "five_centavos" else 1)
+    return from_decimal(exact).to_nearest(ROUNDING_STEPS[tariff.rounding])
 
 
 def _is_coefficient(value: Decimal) -> bool:
