@@ -10,8 +10,8 @@ from kernel.decisions import Citation, Decision
 from kernel.errors import InvalidInput
 from kernel.money import ZERO, Money
 from ticketing.network.laws import cite
+from ticketing.sales.policy import FULL_REFUND_WINDOW
 
-FULL_HOURS = 12
 LATE_MINUTES = 60
 MOST_KEPT_PERCENT = 5  # Civil Code 740 par. 3: all that may be kept when the seat can still be sold
 NOTHING_BACK = 100
@@ -43,7 +43,7 @@ class RefundTable:
             raise _bad_table("refund_rows_out_of_order", "Ordene as faixas: menos horas, retenção igual ou maior.")
         if not all(0 <= percent <= NOTHING_BACK for percent in kept):
             raise _bad_table("refund_percent_out_of_range", "Informe retenções de 0 a 100 %.")
-        if self.kept_percent(timedelta(hours=FULL_HOURS)) != 0:
+        if self.kept_percent(FULL_REFUND_WINDOW) != 0:
             raise _bad_table("refund_keeps_at_12_hours", "Devolva tudo a quem pede até 12 h antes da partida.")
         if any(MOST_KEPT_PERCENT < row.kept_percent < NOTHING_BACK and row.from_hours >= 0 for row in self.rows):
             raise _bad_table("refund_keeps_too_much", "Retenha no máximo 5 % antes da partida, ou não devolva.")
@@ -74,7 +74,7 @@ def _bad_table(code: str, sentence: str) -> InvalidInput:
     return InvalidInput(code, sentence, fields={"rows": sentence})
 
 
-DEFAULT_TABLE = RefundTable((RefundRow(FULL_HOURS, Decimal(0)), RefundRow(0, Decimal(MOST_KEPT_PERCENT))))
+DEFAULT_TABLE = RefundTable((RefundRow(12, Decimal(0)), RefundRow(0, Decimal(MOST_KEPT_PERCENT))))
 
 
 def read_table(rows: Iterable[Mapping[str, object]] | None) -> RefundTable:
@@ -124,7 +124,7 @@ def quote(*, price: Money, departs_at: datetime, now: datetime, line_state: str,
         return _split(price, Decimal(0), policy, "A transportadora cancelou a viagem: devolução integral.")
     if delay_minutes > LATE_MINUTES:
         return _split(price, Decimal(0), policy, "A viagem atrasou mais de 1 hora: devolução integral.")
-    if left >= timedelta(hours=FULL_HOURS):
+    if left >= FULL_REFUND_WINDOW:
         citation = _window_citation(line_state, now, zone)
         return _split(price, Decimal(0), citation, "Pedido até 12 h antes da partida: devolução integral.")
     percent = table.kept_percent(left)

@@ -10,6 +10,7 @@ from kernel.errors import InvalidInput
 from kernel.money import ZERO, Money
 from refunds.windows.policy import DEFAULT_TABLE, RefundRow, RefundTable, quote, read_table, refund_until
 from tests.instants import at
+from ticketing.sales.policy import full_refund_until
 
 SC, MS = "America/Sao_Paulo", "America/Campo_Grande"
 PRICE = Money(10_000)
@@ -43,6 +44,7 @@ def test_the_whole_price_comes_back_until_12_hours_before_departure(departs, now
     assert (answer.decision.outcome == "full") is full
     assert (answer.refund == PRICE) is full
     assert (at(now) <= refund_until(at(departs))) is full
+    assert refund_until(at(departs)) == full_refund_until(at(departs))  # what the ticket prints
 
 
 @pytest.mark.parametrize(("departs", "until"), [

@@ -28,7 +28,7 @@ def test_half_cents_go_up_in_what_is_paid(fare, percent, pay):
 
 
 def test_three_half_fares_cost_three_times_one():
-    """rounding is per ticket, and the total is the sum of tickets."""
+    """Rounding is per ticket, and the total is the sum of tickets."""
     one = apply(HALF, fare_of([item("tariff", Money(5705))]), percent=50).total
     assert str(total([one] * 3)) == "85.59"
 

@@ -172,7 +172,7 @@ def test_nobody_alights_before_boarding_or_beyond_the_last_call(board, alight):
     (date(2018, 1, 15), "2018-01-15T10:00+00:00"),
 ])
 def test_summer_time_is_counted_only_when_there_was_one(day, utc):
-    """eight in the morning stays eight in the morning, with no zone data on the machine either."""
+    """Eight in the morning stays eight in the morning, with no zone data on the machine either."""
     zone = "America/Sao_Paulo"
     reset_tzpath(to=())
     try:

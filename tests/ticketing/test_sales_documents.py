@@ -35,7 +35,7 @@ def checked(kind, number, *, issuer=None, birth=None, day=TRAVEL, state="SC"):
     ("RNM", "F654321Z", "F654321Z", "4321"),
 ])
 def test_a_document_is_kept_as_printed_and_found_by_its_plain_number(kind, typed, normalised, last4):
-    """zeros, X, state letters and 7 digits stay."""
+    """Zeros, X, state letters and 7 digits stay."""
     document = checked(kind, typed)
     assert (document.number, document.normalised, document.last4) == (typed, normalised, last4)
 

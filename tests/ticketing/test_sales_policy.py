@@ -120,7 +120,7 @@ def test_an_impossible_birth_date_is_refused(birth, code):
     ("می\u200cخواهم", "می\u200cخواهم"), ("x" * 120, "x" * 120), ("<b>Ana</b>", "<b>Ana</b>"),
 ])
 def test_a_name_is_kept_as_people_have_it(typed, kept):
-    """one word, one letter, apostrophes, 81 letters; markup is text like any other."""
+    """One word, one letter, apostrophes, 81 letters; markup is text like any other."""
     assert normalise_name(typed) == kept
 
 
