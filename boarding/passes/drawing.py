@@ -114,24 +114,28 @@ class Sheet:
               most_lines: int = 2, smallest: float = 14, align: str = "l", fill: str | None = None) -> int:
         """Write the text inside its column, shrunk, wrapped or cut so that it never leaves; the bottom of its box."""
         sizes = range(self.dots(size), self.dots(min(size, smallest)) - 1, -2)
-        face, lines = fit(drawable(text), width, sizes, bold=bold, most_lines=most_lines)
+        face, lines = fit(drawable(text), width - 2, sizes, bold=bold, most_lines=most_lines)
+        extents = [_whole(face.getbbox(line, anchor="ls")) for line in lines]
         ascent, descent = face.getmetrics()
-        x = {"l": left, "m": left + width // 2, "r": left + width}[align]
+        ascent = max(ascent, *(-extent[1] for extent in extents))  # two accents on a capital rise above the font's own
         inks = []
-        for number, line in enumerate(lines):
-            spot = (x, top + number * (ascent + descent) + ascent)
-            edges = face.getbbox(line, anchor=f"{align}s")
-            inks.append((floor(edges[0]) + spot[0], floor(edges[1]) + spot[1],
-                         ceil(edges[2]) + spot[0], ceil(edges[3]) + spot[1]))
-            self._text(spot, line, face, fill or self.look.ink, f"{align}s")
+        for number, (line, extent) in enumerate(zip(lines, extents, strict=True)):
+            room = {"l": 0, "m": (width - extent[2]) // 2, "r": width - extent[2]}[align]
+            x, y = left + max(room, -extent[0]), top + number * (ascent + descent) + ascent
+            inks.append((x + extent[0], y + extent[1], x + extent[2], y + extent[3]))
+            self._text((x, y), line, face, fill or self.look.ink)
         bottom = top + len(lines) * (ascent + descent)
         lefts, tops, rights, bottoms = zip(*inks, strict=True)
         self.boxes.append(Box(key, (left, top, left + width, bottom),
                               (min(lefts), min(tops), max(rights), max(bottoms))))
         return bottom
 
-    def _text(self, spot: tuple[int, int], line: str, face: ImageFont.FreeTypeFont, fill: str, anchor: str) -> None:
-        self.marks.append(lambda _, draw: draw.text(spot, line, fill=fill, font=face, anchor=anchor))
+    def _text(self, spot: tuple[int, int], line: str, face: ImageFont.FreeTypeFont, fill: str) -> None:
+        self.marks.append(lambda _, draw: draw.text(spot, line, fill=fill, font=face, anchor="ls"))
+
+
+def _whole(extent: tuple[float, float, float, float]) -> Area:
+    return floor(extent[0]), floor(extent[1]), ceil(extent[2]), ceil(extent[3])
 
 
 def _heading(sheet: Sheet, block: Block) -> None:
