@@ -179,8 +179,9 @@ def _seat(sheet: Sheet, block: Block) -> None:
                     outline=look.ink, width=sheet.dots(1.5), place=place + number)
         y = sheet.write(f"{block.key}_label_{number}", label, sheet.y + sheet.dots(6), left + pad, width - 2 * pad, 16,
                         most_lines=1, fill=ink)
-        sheet.write(f"{block.key}_{number}", value, y - sheet.dots(3), left + pad, width - 2 * pad, 64, bold=True,
-                    most_lines=1, smallest=20, fill=ink)
+        size, most_lines = (64, 1) if len(value) < 13 else (28, 2)
+        sheet.write(f"{block.key}_{number}", value, y - sheet.dots(3), left + pad, width - 2 * pad, size, bold=True,
+                    most_lines=most_lines, smallest=18, fill=ink)
     sheet.y = bottom + sheet.dots(12)
 
 
