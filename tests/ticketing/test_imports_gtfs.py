@@ -223,6 +223,9 @@ def test_a_call_just_inside_the_rules_is_taken(tmp_path, added):
     ("stops", "FLN,Outra,-27.0,-48.0", 6, "duplicate_id"),
     ("stops", ",Sem código,-27.0,-48.0", 6, "missing_value"),
     ("stops", "A,,-27.0,-48.0", 6, "missing_value"),
+    ("stops", "A" * 65 + ",B,-27.0,-48.0", 6, "too_long"),
+    ("stops", "A," + "b" * 161 + ",-27.0,-48.0", 6, "too_long"),
+    ("routes", "R2," + "1" * 80 + "," + "a" * 80 + ",3", 3, "too_long"),
     ("stops", "A,Longe,-90.1,-48.0", 6, "bad_coordinates"),
     ("stops", "A,Longe,-27.0,180.1", 6, "bad_coordinates"),
     ("stops", "A,Golfo,0,0.0", 6, "bad_coordinates"),
@@ -303,6 +306,20 @@ def test_the_same_name_twice_in_an_archive_is_refused(tmp_path):
     with zipfile.ZipFile(path, "a") as archive, pytest.warns(UserWarning):
         archive.writestr("stops.txt", "")
     assert refusals(read(path)) == [("feed.zip", 0, "duplicate_member")]
+
+
+def test_a_locked_archive_is_refused(tmp_path):
+    path = zipped(tmp_path, TABLES)
+    locked = bytearray(path.read_bytes())
+    locked[locked.index(b"PK\x01\x02") + 8] |= 1
+    path.write_bytes(locked)
+    assert refusals(read(path)) == [("feed.zip", 0, "encrypted_member")]
+
+
+def test_codes_and_names_of_the_greatest_length_are_taken(tmp_path):
+    result = read(folder(tmp_path, with_rows(stops="A" * 64 + "," + "b" * 160 + ",-27.0,-48.0",
+                                             routes="R2," + "1" * 80 + "," + "a" * 79 + ",3")))
+    assert result.refused == ()
 
 
 def test_a_broken_archive_or_no_archive_is_refused(tmp_path):

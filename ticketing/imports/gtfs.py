@@ -25,7 +25,7 @@ from ticketing.imports.policy import (
     fill_times,
     pattern,
 )
-from ticketing.imports.tables import BadRow, Cells, Progress, Source, Unreadable, new, opened, refuse, text, tidy, whole
+from ticketing.imports.tables import BadRow, Cells, Progress, Source, Unreadable, name, new, opened, refuse, text, whole
 
 WEEKDAYS = ("monday", "tuesday", "wednesday", "thursday", "friday", "saturday", "sunday")
 COLUMNS = {  # in the order of reading; the columns without which a file means nothing
@@ -49,6 +49,7 @@ DEGREES = re.compile(r"[+-]?\d{1,3}(\.\d{1,20})?", re.ASCII)
 MICRODEGREE = Decimal("0.000001")
 LEAST_HEADWAY_S = 60
 MOST_HOURS = 7 * 24
+LONGEST_PLATFORM = 12
 
 
 @dataclass(slots=True)
@@ -97,29 +98,29 @@ class _Reading:
         self.patterns: dict[tuple[str, ...], FeedPattern] = {}
 
     def read(self, source: Source) -> None:
-        missing = [name for name in COLUMNS if name not in source.sizes and name not in OPTIONAL]
-        if not any(name in source.sizes for name in CALENDARS):
+        missing = [file for file in COLUMNS if file not in source.sizes and file not in OPTIONAL]
+        if not any(file in source.sizes for file in CALENDARS):
             missing.append("calendar.txt")
-        for name in missing[:-1]:
-            self.refuse(name, 0, "missing_file")
+        for file in missing[:-1]:
+            self.refuse(file, 0, "missing_file")
         if missing:
             raise Unreadable(refuse(missing[-1], 0, "missing_file"))
-        for name in COLUMNS:
-            if name in source.sizes:
-                self.table(source, name)
+        for file in COLUMNS:
+            if file in source.sizes:
+                self.table(source, file)
             if not self.zone:
-                raise Unreadable(refuse(name, 1, "empty_file"))
+                raise Unreadable(refuse(file, 1, "empty_file"))
 
-    def table(self, source: Source, name: str) -> None:
-        take = getattr(self, f"take_{name.removesuffix('.txt')}")
-        for row in source.rows(name, needs=COLUMNS[name]):
+    def table(self, source: Source, file: str) -> None:
+        take = getattr(self, f"take_{file.removesuffix('.txt')}")
+        for row in source.rows(file, needs=COLUMNS[file]):
             try:
                 if row.fault:
                     raise BadRow(row.fault)
                 take(row.cells, row.line)
             except BadRow as bad:
-                self.refuse(name, row.line, bad.code, **bad.values)
-                owner = OWNERS.get(name, "")
+                self.refuse(file, row.line, bad.code, **bad.values)
+                owner = OWNERS.get(file, "")
                 self.broken[owner].add(row.cells.get(owner.removeprefix("own "), ""))
 
     def refuse(self, file: str, line: int, code: str, **values: object) -> None:
@@ -144,15 +145,13 @@ class _Reading:
         lat, lon = _degrees(cells["stop_lat"], 90), _degrees(cells["stop_lon"], 180)
         if lat == lon == 0:
             raise BadRow("bad_coordinates")
-        self.stops[code] = FeedStop(code, tidy(text("stop_name", cells)), lat, lon, zone,
-                                    platform=tidy(cells.get("platform_code", "")) or None)
+        self.stops[code] = FeedStop(code, name("stop_name", cells["stop_name"]), lat, lon, zone,
+                                    platform=cells.get("platform_code", "")[:LONGEST_PLATFORM] or None)
 
     def take_routes(self, cells: Cells, line: int) -> None:
         code = new("route_id", cells, self.lines)
-        name = tidy(f"{cells.get('route_short_name', '')} {cells.get('route_long_name', '')}")
-        if not name:
-            raise BadRow("missing_value", column="route_long_name")
-        self.lines[code] = FeedLine(code, name)
+        both = f"{cells.get('route_short_name', '')} {cells.get('route_long_name', '')}"
+        self.lines[code] = FeedLine(code, name("route_long_name", both))
 
     def take_calendar(self, cells: Cells, line: int) -> None:
         service = new("service_id", cells, self.services)
@@ -243,8 +242,8 @@ class _Reading:
         start, end = service.period or (min(service.dates), max(service.dates))
         for departure in sorted(trip.departures) or (times[0][1],):
             shift = departure - times[0][1]
-            name = f"{code}@{departure // 3600:02}:{departure // 60 % 60:02}:{departure % 60:02}"
-            yield FeedSlot(found.key, name if trip.departures else code,
+            at = f"{code}@{departure // 3600:02}:{departure // 60 % 60:02}:{departure % 60:02}"
+            yield FeedSlot(found.key, at if trip.departures else code,
                            tuple((arrives + shift, leaves + shift) for arrives, leaves in times),
                            service.weekdays, start, end, service.dates)
 

@@ -19,7 +19,7 @@ from ticketing.imports.policy import (
     arrange,
     pattern,
 )
-from ticketing.imports.tables import BadRow, Cells, Progress, Source, Unreadable, refuse, text, tidy
+from ticketing.imports.tables import LONGEST_NAME, BadRow, Cells, Progress, Source, Unreadable, refuse, text, tidy
 
 NEEDS = ("origem", "destino", "km")
 ALSO_CALLED = {
@@ -67,7 +67,7 @@ class _Reading:
         self.file = path.name
         if not path.is_file():
             raise Unreadable(refuse(path.name, 0, "missing_file"))
-        source = Source({path.name: path.stat().st_size}, lambda _: path.open("rb"), progress)
+        source = Source({path.name: path.name}, {path.name: path.stat().st_size}, lambda _: path.open("rb"), progress)
         with path.open("rb") as raw:
             titles = raw.readline()
         delimiter = ";" if titles.count(b";") > titles.count(b",") else ","
@@ -86,7 +86,7 @@ class _Reading:
         code = text("prefixo" if "prefixo" in cells else "linha", cells)
         state = cells.get("uf", "").upper() or None
         self.first_rows.setdefault(code, row)
-        self.lines.setdefault(code, FeedLine(code, tidy(cells.get("linha", "")) or code, state))
+        self.lines.setdefault(code, FeedLine(code, _name(cells) or code, state))
         km = _km(text("km", cells))
         ends = [stop_code(tidy(text(column, cells)), state) for column in ("origem", "destino")]
         if ends[0] == ends[1]:
@@ -120,6 +120,10 @@ class _Reading:
 
 def _line_code(cells: Cells) -> str:
     return cells.get("prefixo", cells.get("linha", ""))
+
+
+def _name(cells: Cells) -> str:
+    return tidy(cells.get("linha", ""))[:LONGEST_NAME]
 
 
 def _km(value: str) -> Decimal:

@@ -37,6 +37,7 @@ REASONS = {
     "blank_line": "Linha em branco no meio do arquivo; apague-a.",
     "too_many_columns": "Há mais colunas que títulos; ponha entre aspas os textos com vírgula.",
     "missing_value": "Falta o valor de {column}.",
+    "too_long": "O texto de {column} é longo demais; use até {most} caracteres.",
     "duplicate_id": "{column} {value} já apareceu antes; use um código para cada um.",
     # GTFS rows
     "unknown_zone": "{value} não é um fuso horário da lista IANA; use, por exemplo, America/Sao_Paulo.",
@@ -80,6 +81,8 @@ RATIO_COUNTS_FROM = 1_000_000
 ROWS_A_TICK = 1000
 UNSAFE = re.compile(r"^[/\\]|^[A-Za-z]:|(^|[/\\])\.\.([/\\]|$)")
 
+LONGEST_CODE = 64  # with what patterns and departures append, a code still fits the 80 of the database
+LONGEST_NAME = 160
 NUMBER = re.compile(r"\d{1,9}", re.ASCII)
 Cells = Mapping[str, str]
 Progress = Callable[[int, int], None]  # bytes read so far, bytes in all
@@ -117,10 +120,19 @@ def refuse(file: str, line: int, code: str, **values: object) -> Refused:
     return Refused(file, line, code, REASONS[code].format(**shown))
 
 
-def text(column: str, cells: Cells) -> str:
-    if not cells[column]:
+def text(column: str, cells: Cells, most: int = LONGEST_CODE) -> str:
+    """The cell, which must not be blank nor longer than the network's tables can keep."""
+    value = cells[column]
+    if not value:
         raise BadRow("missing_value", column=column)
-    return cells[column]
+    if len(value) > most:
+        raise BadRow("too_long", column=column, most=most)
+    return value
+
+
+def name(column: str, value: str) -> str:
+    """The value as a name, neither blank nor longer than a name may be."""
+    return text(column, {column: tidy(value)}, LONGEST_NAME)
 
 
 def new(column: str, cells: Cells, *known: Container[str]) -> str:
@@ -215,9 +227,10 @@ def _row(line: int, names: list[str], cells: list[str]) -> Row:
 class Source:
     """The wanted tables of one folder or zip: `sizes` by name in bytes, and their rows."""
 
-    def __init__(self, sizes: dict[str, int], open_table: Callable[[str], IO[bytes]], progress: Progress) -> None:
-        self.sizes = sizes
-        self._open = open_table
+    def __init__(self, members: dict[str, str], sizes: dict[str, int], open_member: Callable[[str], IO[bytes]],
+                 progress: Progress) -> None:
+        self.sizes = {name: sizes[member] for name, member in members.items()}
+        self._open = lambda name: open_member(members[name])
         self._progress = progress
         self._done = 0
 
@@ -243,20 +256,16 @@ def opened(path: Path, wanted: Collection[str], *, progress: Progress) -> Iterat
     if path.is_dir():
         inside = (*path.glob("*.*"), *path.glob("*/*.*"))
         sizes = {str(member.relative_to(path)): member.stat().st_size for member in inside if member.is_file()}
-        names = _wanted(path.name, sizes, wanted)
-        yield Source(_sizes(sizes, names), lambda name: (path / names[name]).open("rb"), progress)
+        members = _wanted(path.name, sizes, wanted)
+        yield Source(members, sizes, lambda member: (path / member).open("rb"), progress)
         return
     try:
         with zipfile.ZipFile(path) as archive:
             sizes = _safe(path.name, archive)
-            names = _wanted(path.name, sizes, wanted)
-            yield Source(_sizes(sizes, names), lambda name: archive.open(names[name]), progress)
+            members = _wanted(path.name, sizes, wanted)
+            yield Source(members, sizes, archive.open, progress)
     except (zipfile.BadZipFile, zlib.error, EOFError, NotImplementedError) as error:
         raise Unreadable(refuse(path.name, 0, "unknown_format")) from error
-
-
-def _sizes(sizes: dict[str, int], names: dict[str, str]) -> dict[str, int]:
-    return {name: sizes[member] for name, member in names.items()}
 
 
 def _safe(file: str, archive: zipfile.ZipFile) -> dict[str, int]:
