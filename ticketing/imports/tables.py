@@ -230,7 +230,7 @@ class Source:
     def __init__(self, members: dict[str, str], sizes: dict[str, int], open_member: Callable[[str], IO[bytes]],
                  progress: Progress) -> None:
         self.sizes = {name: sizes[member] for name, member in members.items()}
-        self._open = lambda name: open_member(members[name])
+        self._open: Callable[[str], IO[bytes]] = lambda name: open_member(members[name])
         self._progress = progress
         self._done = 0
 
