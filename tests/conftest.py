@@ -75,7 +75,7 @@ class Templates:
     @contextlib.contextmanager
     def _postgresql(self, name: str, prepare) -> Iterator[str]:
         server = postgres.administration(postgres.server_url(self.folder, self._process))
-        template, made = f"embarque_{self.folder.name[-8:]}_{name}", self.folder / f"{name}.postgresql"
+        template, made = postgres.template_name(self.folder, name), self.folder / f"{name}.postgresql"
         with postgres.locked(self.folder / f"{name}.postgresql.lock"):
             if not made.exists():
                 prepare(postgres.create(server, template))

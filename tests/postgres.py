@@ -49,11 +49,20 @@ def server_url(run: Path, parent: int) -> str:
 
 
 def stop(run: Path) -> None:
-    """End the run's server, if this run started one."""
+    """End the run's server, or drop the run's templates from a server that was lent."""
+    if os.environ.get("TEST_DATABASE_URL"):
+        for made in run.glob("*.postgresql"):
+            drop(administration(server_url(run, os.getpid())), template_name(run, made.stem))
+        return
     data = run / "postgres" / "data"
     if (data / "postmaster.pid").exists():
         command = [str(_programs(run / "postgres") / "pg_ctl"), "-D", str(data), "-m", "immediate", "-w", "stop"]
         subprocess.run(command, check=False, stdout=subprocess.DEVNULL, **_as_owner())
+
+
+def template_name(run: Path, name: str) -> str:
+    """The run's own name for a template: two runs may share a lent server."""
+    return f"embarque_{run.name[-8:]}_{name}"
 
 
 def administration(url: str) -> Engine:
