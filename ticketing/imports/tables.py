@@ -10,7 +10,7 @@ import re
 import unicodedata
 import zipfile
 import zlib
-from collections import defaultdict
+from collections import Counter, defaultdict
 from collections.abc import Callable, Collection, Container, Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -208,9 +208,8 @@ def _header(cells: list[str], file: str, needs: Iterable[str], rename: Mapping[s
     names = [rename.get(name, name) for name in (tidy(cell).lower() for cell in cells)]
     if not any(names):
         raise Unreadable(refuse(file, 1, "empty_file"))
-    for place, name in enumerate(names):
-        if name and name in names[:place]:
-            raise Unreadable(refuse(file, 1, "duplicate_column", column=name))
+    if twice := [name for name, times in Counter(filter(None, names)).items() if times > 1]:
+        raise Unreadable(refuse(file, 1, "duplicate_column", column=twice[0]))
     if missing := sorted(set(needs) - set(names)):
         raise Unreadable(refuse(file, 1, "missing_columns", columns=", ".join(missing)))
     return names
@@ -271,6 +270,7 @@ def opened(path: Path, wanted: Collection[str], *, progress: Progress) -> Iterat
 def _safe(file: str, archive: zipfile.ZipFile) -> dict[str, int]:
     """Sizes by member name, once nothing in the archive's own list is against unpacking it."""
     sizes: dict[str, int] = {}
+    total = 0
     for member in archive.infolist():
         name, size = member.filename, member.file_size
         if UNSAFE.search(name):
@@ -280,8 +280,9 @@ def _safe(file: str, archive: zipfile.ZipFile) -> dict[str, int]:
         if member.flag_bits & 1:
             raise Unreadable(refuse(file, 0, "encrypted_member"))
         sizes[name] = size
+        total += size
         swollen = size > RATIO_COUNTS_FROM and size > MOST_RATIO * member.compress_size
-        if swollen or sum(sizes.values()) > MOST_BYTES:
+        if swollen or total > MOST_BYTES:
             raise Unreadable(refuse(file, 0, "archive_too_large"))
     return sizes
 
