@@ -3,6 +3,9 @@
 from datetime import UTC, date, datetime, timedelta
 from zoneinfo import ZoneInfo
 
+ZONE_NAMES = {"America/Sao_Paulo": "horário de Brasília", "America/Campo_Grande": "horário de Campo Grande"}
+WEEKDAYS = ("segunda", "terça", "quarta", "quinta", "sexta", "sábado", "domingo")
+
 
 def utc_now() -> datetime:
     """The present instant, aware, in UTC."""
@@ -12,6 +15,11 @@ def utc_now() -> datetime:
 def local_date(instant: datetime, zone: str) -> date:
     """The calendar date of an instant in an IANA zone; every rule of "the date" uses the boarding stop's."""
     return instant.astimezone(ZoneInfo(zone)).date()
+
+
+def zone_name(zone: str) -> str:
+    """`horário de Brasília`, `horário de Campo Grande`, or the IANA city: a local time never stands without it."""
+    return ZONE_NAMES.get(zone, "horário de " + zone.rpartition("/")[2].replace("_", " "))
 
 
 def day_everywhere(instant: datetime) -> date:

@@ -8,10 +8,8 @@ from zoneinfo import ZoneInfo
 
 from flask import Flask, url_for
 
+from kernel.clock import WEEKDAYS, zone_name
 from kernel.money import Money
-
-ZONE_NAMES = {"America/Sao_Paulo": "horário de Brasília", "America/Campo_Grande": "horário de Campo Grande"}
-WEEKDAYS = ("segunda", "terça", "quarta", "quinta", "sexta", "sábado", "domingo")
 
 
 def money(amount: Money) -> str:
@@ -41,11 +39,6 @@ def day(value: date | datetime, zone: str = "UTC") -> str:
 def weekday(value: date) -> str:
     """`quinta`."""
     return WEEKDAYS[value.weekday()]
-
-
-def zone_name(zone: str) -> str:
-    """`horário de Brasília`, `horário de Campo Grande`, or the IANA city."""
-    return ZONE_NAMES.get(zone, "horário de " + zone.rpartition("/")[2].replace("_", " "))
 
 
 def decimal(value: object) -> str:
