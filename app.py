@@ -12,6 +12,8 @@ from kernel.config import Settings, read_settings
 from kernel.db import Database
 from kernel.logs import start_logging
 from kernel.vault import Vault
+from ticketing.payments import views as tills
+from ticketing.sales import views as sales
 
 LARGEST_BODY = 256 * 1024
 
@@ -62,6 +64,8 @@ def work(app: Flask, stop: threading.Event) -> None:
 
 def _rooms(app: Flask) -> None:
     app.register_blueprint(login.blueprint)
+    app.register_blueprint(sales.blueprint)
+    app.register_blueprint(tills.blueprint)
 
 
 def _jobs(app: Flask) -> list[jobs.Job]:

@@ -23,7 +23,7 @@ from flask import (
 from flask.typing import ResponseReturnValue
 from flask_login import LoginManager, current_user
 from flask_wtf.csrf import CSRFError, CSRFProtect
-from marshmallow import ValidationError
+from marshmallow import Schema, ValidationError
 from sqlalchemy.exc import OperationalError
 from sqlalchemy.orm import Session
 from werkzeug.exceptions import HTTPException
@@ -95,6 +95,14 @@ def refused(error: DomainError, template: str, **context: Any) -> ResponseReturn
     return make_response(render_template(template, problem=error, typed=request.form, **context), status_of(error))
 
 
+def read(schema: Schema, data: Mapping[str, Any]) -> dict[str, Any]:
+    """What a schema reads from a form or a JSON body. Raises InvalidInput with a sentence for each field."""
+    try:
+        return dict(schema.load(data))
+    except ValidationError as error:
+        raise InvalidInput("invalid_input", "Confira os campos marcados.", fields=_by_field(error)) from error
+
+
 def status_of(error: DomainError) -> int:
     """The HTTP status of a kind of refusal."""
     return STATUS[type(error)]
@@ -131,7 +139,6 @@ def start_web(app: Flask, database: Database) -> None:
     app.before_request(request_id)
     app.after_request(_finish)
     app.register_error_handler(DomainError, _domain_error)
-    app.register_error_handler(ValidationError, _validation_error)
     app.register_error_handler(CSRFError, _csrf_error)
     app.register_error_handler(HTTPException, _http_error)
     app.register_error_handler(OperationalError, _busy)
@@ -181,10 +188,9 @@ def _domain_error(error: DomainError) -> ResponseReturnValue:
                   article=error.citation.article if error.citation else None)
 
 
-def _validation_error(error: ValidationError) -> ResponseReturnValue:
-    fields = {str(name): " ".join(map(str, told)) if isinstance(told, list) else "Valor inválido."
-              for name, told in error.messages_dict.items()}
-    return answer(422, "invalid_input", "Confira os campos marcados.", fields=fields)
+def _by_field(error: ValidationError) -> dict[str, str]:
+    return {str(name): " ".join(map(str, told)) if isinstance(told, list) else "Valor inválido."
+            for name, told in error.messages_dict.items()}
 
 
 def _csrf_error(_error: CSRFError) -> ResponseReturnValue:

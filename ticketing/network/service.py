@@ -6,13 +6,25 @@ from datetime import date, datetime, timedelta
 from decimal import Decimal
 
 from sqlalchemy import and_, insert, select, update
-from sqlalchemy.orm import Session
+from sqlalchemy.orm import Session, aliased
 
 from kernel import audit
 from kernel.clock import local_date, service_instant
 from kernel.db import rows_changed
 from kernel.errors import Conflict, InvalidInput, NotFound
-from ticketing.network.models import Call, Carrier, Line, Pattern, PatternCall, Slot, Title, Trip, Vehicle
+from ticketing.network.models import (
+    Call,
+    Carrier,
+    Line,
+    Pattern,
+    PatternCall,
+    Place,
+    Slot,
+    Stop,
+    Title,
+    Trip,
+    Vehicle,
+)
 from ticketing.network.policy import SeatLayout, check_sale_within_title, km_between, read_layout
 
 LONGEST_OPEN_DAYS = 400
@@ -183,3 +195,27 @@ def _trip_row(slot: Slot, line_id: int, course: Sequence[PatternCall], day: date
             "status": "open", "departs_at": service_instant(day, slot.times[0][1], slot.zone), "arrives_at": arrives,
             "last_day": local_date(arrives, slot.zone), "course_km": course[-1].km - course[0].km,
             "km_estimated": any(call.km_estimated for call in course), "delay_minutes": 0}
+
+
+def stop(session: Session, stop_id: int) -> Stop:
+    """A stop by id. Raises NotFound."""
+    found = session.get(Stop, stop_id)
+    if found is None:
+        raise NotFound("no_such_stop", "Esta parada não existe. Escolha uma da lista.")
+    return found
+
+
+def stops_served(session: Session) -> list[Stop]:
+    """The stops where any pattern calls, by place and name: where a till may stand."""
+    served = select(PatternCall.stop_id).distinct()
+    return list(session.scalars(select(Stop).join(Place, Stop.place_id == Place.id).where(Stop.id.in_(served))
+                                .order_by(Place.name, Stop.name)))
+
+
+def destinations(session: Session, stop_id: int) -> list[Place]:
+    """The places that some pattern reaches after calling at a stop, by name."""
+    here, there = aliased(PatternCall), aliased(PatternCall)
+    reached = (select(Stop.place_id).join(there, there.stop_id == Stop.id)
+               .join(here, and_(here.pattern_id == there.pattern_id, here.seq < there.seq))
+               .where(here.stop_id == stop_id))
+    return list(session.scalars(select(Place).where(Place.id.in_(reached)).order_by(Place.name)))

@@ -5,11 +5,13 @@ from collections.abc import Mapping
 from dataclasses import asdict, dataclass, replace
 from datetime import date
 
+from sqlalchemy.orm import Session
+
 from kernel.decisions import Decision
 from kernel.errors import InvalidInput
 from kernel.vault import Erased, Vault
 from ticketing.sales.documents import ADULT_AGE, KINDS, Document, check_document
-from ticketing.sales.models import Identity
+from ticketing.sales.models import Identity, Ticket
 from ticketing.sales.policy import age_on, check_filled, normalise_name
 
 FIELDS = ("name", "document_kind", "document_number", "document_issuer", "birth_date")
@@ -84,6 +86,11 @@ def opened_or_none(row: Identity | None, code: str, vault: Vault) -> Passenger |
         return Passenger.opened(row, code, vault)
     except Erased:
         return None
+
+
+def of_ticket(session: Session, ticket: Ticket, vault: Vault) -> Passenger | None:
+    """The passenger of a ticket, or None where none was taken or the last day has passed."""
+    return opened_or_none(session.get(Identity, ticket.id), ticket.code, vault)
 
 
 def _passenger(name: str, document: Document, born: date | None, travel_day: date) -> Passenger:

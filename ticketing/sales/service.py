@@ -21,7 +21,7 @@ from ticketing.network.service import Journey, check_open_for_sale, load_journey
 from ticketing.payments.service import Means, move_money
 from ticketing.sales.identities import Passenger, read_passenger, seal_row
 from ticketing.sales.models import Booking, FareLine, Identity, Ticket
-from ticketing.sales.policy import check_void, full_refund_until, identity_requirement
+from ticketing.sales.policy import check_void, full_refund_until, identity_requirement, void_deadline
 from ticketing.seats import service as seats
 from ticketing.seats.models import SeatHold
 from ticketing.tariffs.service import Price, price
@@ -129,6 +129,17 @@ def sell(session: Session, order: Order, *, vault: Vault, now: datetime, actor: 
         codes.append(code[1])
     move_money(session, "sale", order.means, total, subject=order.booking, now=now, actor=actor)
     return Sold(order.booking, tuple(codes), total)
+
+
+def sold_before(session: Session, booking: str) -> Sold:
+    """What a repeated request's first sending sold."""
+    row = session.scalars(select(Booking).where(Booking.code == booking)).one()
+    return Sold(booking, tuple(ticket.code for ticket in tickets_of_booking(session, booking)), row.total)
+
+
+def void_until(found: "Found") -> datetime:
+    """The last instant at which the sale can be voided; the carrier's minutes."""
+    return void_deadline(found.ticket.sold_at, found.journey.carrier.void_minutes)
 
 
 def void_ticket(session: Session, code: str, means: Means, reason: str, *, supervisor: bool, now: datetime,

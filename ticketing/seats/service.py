@@ -170,6 +170,14 @@ def release_hold(session: Session, code: str, *, actor: str) -> bool:
     return True
 
 
+def held_seat(session: Session, code: str, *, actor: str, now: datetime) -> int | None:
+    """The seat of one's own live hold, None when there is none."""
+    if not code:
+        return None
+    return session.scalar(select(SeatHold.seat).where(
+        SeatHold.code == code, SeatHold.holder == actor, SeatHold.status == "held", SeatHold.expires_at > now))
+
+
 def pick_seat(session: Session, journey: Journey, *, now: datetime) -> int:
     """The best free seat by number: tightest gap, ties at random. Raises Conflict `full` when none is free."""
     seat = choose_seat(journey.layout.seats_for_sale, taken_seats(session, journey.trip.id, now=now).both,

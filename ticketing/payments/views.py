@@ -1,0 +1,73 @@
+"""The till: opening a shift with its float, and the blind count that closes it; the office's list of shifts."""
+
+from flask import Blueprint, flash, make_response, redirect, render_template, request, url_for
+from flask.typing import ResponseReturnValue
+from flask_login import current_user
+
+from kernel.errors import DomainError, InvalidInput
+from kernel.money import Money, parse_money
+from kernel.web import actor, guard, now, reading, status_of, transaction
+from ticketing.network import service as network
+from ticketing.payments import service
+
+blueprint = Blueprint("tills", __name__)
+
+
+@blueprint.get("/counter/shift")
+@guard("keep_till")
+def shift() -> ResponseReturnValue:
+    return _page(None)
+
+
+@blueprint.post("/counter/shift/open")
+@guard("keep_till")
+def open_shift() -> ResponseReturnValue:
+    try:
+        opening = _amount("opening_float")
+        with transaction() as session:
+            stop = network.stop(session, request.form.get("stop_id", type=int) or 0)
+            service.open_shift(session, stop_id=stop.id, opening_float=opening, now=now(), actor=actor())
+    except DomainError as error:
+        return _page(error)
+    flash("Caixa aberto.", "ok")
+    return redirect(url_for("counter.home"), 303)
+
+
+@blueprint.post("/counter/shift/close")
+@guard("keep_till")
+def close_shift() -> ResponseReturnValue:
+    try:
+        counted = _amount("counted")
+        with transaction() as session:
+            report = service.close_shift(session, counted=counted, now=now(), actor=actor())
+            stop = network.stop(session, report.shift.stop_id)
+            return render_template("counter/shift_closed.html", report=report, stop=stop)
+    except DomainError as error:
+        return _page(error)
+
+
+@blueprint.get("/office/shifts")
+@guard("review_tills")
+def shifts() -> ResponseReturnValue:
+    with reading() as session:
+        stops = {stop.id: stop for stop in network.stops_served(session)}
+        return render_template("office/shifts.html", reports=service.recent_shifts(session), stops=stops)
+
+
+def _page(problem: DomainError | None) -> ResponseReturnValue:
+    with reading() as session:
+        current = service.current_shift(session, actor())
+        options = [(stop.id, f"{stop.place.name}: {stop.name}") for stop in network.stops_served(session)]
+        page = render_template(
+            "counter/shift.html", shift=current, options=options, own_stop=current_user.stop_id, typed=request.form,
+            stop=network.stop(session, current.stop_id) if current else None, problem=problem,
+            errors=problem.fields if problem else {})
+    return make_response(page, status_of(problem) if problem else 200)
+
+
+def _amount(field: str) -> Money:
+    try:
+        return parse_money(request.form.get(field, ""))
+    except ValueError as error:
+        sentence = "Digite um valor como 150,00."
+        raise InvalidInput("bad_amount", sentence, fields={field: sentence}) from error

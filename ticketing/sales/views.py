@@ -1,0 +1,258 @@
+"""The counter: departures, seat map, passenger and payment on one screen; and one ticket's page."""
+
+import secrets
+from collections.abc import Mapping
+from datetime import date
+from typing import Any
+
+from flask import Blueprint, current_app, flash, jsonify, make_response, redirect, render_template, request, url_for
+from flask import session as cookie
+from flask.typing import ResponseReturnValue
+from flask_login import current_user
+
+from kernel import filters
+from kernel.clock import local_date
+from kernel.errors import DomainError, InvalidInput
+from kernel.money import Money
+from kernel.repeats import body_hash, claim
+from kernel.web import actor, guard, now, read, reading, status_of, transaction
+from ticketing.network import service as network
+from ticketing.network.service import Journey, load_journey
+from ticketing.payments.service import Means, current_shift, read_means
+from ticketing.sales import identities, service
+from ticketing.sales.documents import KINDS
+from ticketing.sales.schemas import HoldForm, SaleForm
+from ticketing.seats import service as seats
+from ticketing.seats.policy import stretch_mask
+from ticketing.tariffs.service import price
+
+blueprint = Blueprint("counter", __name__, url_prefix="/counter")
+NOTHING_TYPED: Mapping[str, str] = {}
+
+
+@blueprint.get("")
+@guard("sell")
+def home() -> ResponseReturnValue:
+    return _cockpit(request.args, NOTHING_TYPED, None)
+
+
+@blueprint.post("/holds")
+@guard("sell")
+def holds() -> ResponseReturnValue:
+    form = read(HoldForm(), request.form)
+    with transaction() as session:
+        if form["release"]:
+            seats.release_hold(session, form["release"], actor=actor())
+        hold = service.hold_seat(session, form["trip"], form["board"], form["alight"], form["seat"], now=now(),
+                                 actor=actor())
+        return jsonify(hold=hold.code, seat=hold.seat, until=hold.expires_at.isoformat() if hold.expires_at else None)
+
+
+@blueprint.post("/holds/release")
+@guard("sell")
+def released_holds() -> ResponseReturnValue:
+    with transaction() as session:
+        released = seats.release_hold(session, request.form.get("release", "")[:32], actor=actor())
+    return jsonify(released=released)
+
+
+@blueprint.post("/sales")
+@guard("sell")
+def sales() -> ResponseReturnValue:
+    try:
+        form = read(SaleForm(), request.form)
+        booking, change = _sell(form)
+    except DomainError as error:
+        return _cockpit(request.form, request.form, error)
+    cookie["last_sale"] = {"booking": booking, "change": change.cents if change else None}
+    return redirect(_board_address(request.form), 303)
+
+
+@blueprint.get("/tickets")
+@guard("sell")
+def find() -> ResponseReturnValue:
+    code = service.read_code(request.args.get("code", ""))
+    if not code:
+        return render_template("counter/find.html", code="", problem=None)
+    try:
+        with reading() as session:
+            found = service.find_ticket(session, code)
+            return redirect(url_for(".ticket", code=found.ticket.code), 303)
+    except DomainError as error:
+        page = render_template("counter/find.html", code=request.args["code"], problem=error)
+        return make_response(page, status_of(error))
+
+
+@blueprint.get("/tickets/<code>")
+@guard("sell")
+def ticket(code: str) -> ResponseReturnValue:
+    return _ticket_page(code, None)
+
+
+@blueprint.post("/tickets/<code>/void")
+@guard("void")
+def void(code: str) -> ResponseReturnValue:
+    try:
+        means = read_means(request.form.get("method", ""), request.form.get("reference", ""))
+        with transaction() as session:
+            amount = service.void_ticket(session, code, means, request.form.get("reason", ""), now=now(), actor=actor(),
+                                         supervisor=current_user.role == "supervisor")
+    except DomainError as error:
+        return _ticket_page(code, error)
+    flash(f"Venda cancelada: {filters.money(amount)} de volta ao passageiro.", "ok")
+    return redirect(url_for(".ticket", code=code), 303)
+
+
+@blueprint.post("/tickets/<code>/name")
+@guard("correct_name")
+def name(code: str) -> ResponseReturnValue:
+    try:
+        with transaction() as session:
+            service.correct_name(session, code, request.form.get("name", ""), vault=_vault(), now=now(),
+                                 actor=actor())
+    except DomainError as error:
+        return _ticket_page(code, error)
+    flash("Nome corrigido. Imprima o bilhete de novo.", "ok")
+    return redirect(url_for(".ticket", code=code), 303)
+
+
+def _sell(form: Mapping[str, Any]) -> tuple[str, Money | None]:
+    means = read_means(form["method"], form["reference"])
+    place = service.Place(form["seat"], form["hold"], {field: form[field] for field in identities.FIELDS})
+    with transaction() as session:
+        fresh = service.new_code()
+        booking = claim(session, route="counter.sales", key=form["idempotency_key"], subject=fresh,
+                        body=body_hash(_asked(form), current_app.config["SECRET_KEY"]), now=now(), actor=actor())
+        if booking != fresh:
+            return booking, _change(means, form["received"], service.sold_before(session, booking).total)
+        order = service.Order(booking, "counter", form["trip"], form["board"], form["alight"], [place], means)
+        sold = service.sell(session, order, vault=_vault(), now=now(), actor=actor())
+        return booking, _change(means, form["received"], sold.total)
+
+
+def _asked(form: Mapping[str, Any]) -> dict[str, object]:
+    # a lost answer may be asked for again after the page has let its hold go: the hold is no part of what was asked
+    return {key: value for key, value in form.items() if key not in ("idempotency_key", "hold")}
+
+
+def _change(means: Means, received: Money | None, total: Money) -> Money | None:
+    if means.method != "cash" or received is None:
+        return None
+    if received < total:
+        sentence = "O valor recebido é menor que o total."
+        raise InvalidInput("received_short", sentence, fields={"received": sentence})
+    return received - total
+
+
+def _cockpit(wanted: Mapping[str, str], typed: Mapping[str, str], problem: DomainError | None) -> ResponseReturnValue:
+    with reading() as session:
+        shift = current_shift(session, actor())
+        if shift is None:
+            flash("Abra o caixa para vender.", "attention")
+            return redirect(url_for("tills.shift"), 303)
+        stop = network.stop(session, shift.stop_id)
+        day = _day(wanted.get("day", "")) or local_date(now(), stop.zone)
+        to = _number(wanted.get("to", ""))
+        rows = seats.departures(session, from_stop_id=stop.id, to_place_id=to, day=day, zone=stop.zone, now=now())
+        page = render_template(
+            "counter/home.html", shift=shift, stop=stop, day=day, to=to, rows=_board(rows, day, to, wanted),
+            kinds=list(KINDS.items()), typed=typed, problem=problem,
+            destinations=[(place.id, place.name) for place in network.destinations(session, stop.id)],
+            errors=problem.fields if problem else {}, offer=_offer(session, wanted, problem),
+            key=typed.get("idempotency_key") or secrets.token_hex(16),
+            last_sale=_last_sale(session), zero=Money(0))
+    return make_response(page, status_of(problem) if problem else 200)
+
+
+def _board(rows: list[seats.Departure], day: date, to: int | None, wanted: Mapping[str, str]) -> list[dict[str, Any]]:
+    return [{
+        "href": url_for(".home", day=day.isoformat(), to=to, trip=row.trip.id, board=row.board.seq,
+                        alight=row.alight.seq),
+        "departs_at": row.board.departs_at, "zone": row.board.stop.zone, "destination": row.alight.stop.place.name,
+        "line": row.line.code, "platform": row.board.stop.platform, "free": row.free, "state": _state(row),
+        "picked": wanted.get("trip") == str(row.trip.id) and wanted.get("board") == str(row.board.seq)} for row in rows]
+
+
+def _state(row: seats.Departure) -> tuple[str, str] | None:
+    if row.trip.status == "cancelled":
+        return "stop", "cancelada"
+    if row.trip.delay_minutes:
+        return "attention", f"atrasada {row.trip.delay_minutes} min"
+    return ("info", "já saiu") if row.board.departs_at < now() else None
+
+
+def _offer(session: Any, wanted: Mapping[str, str], problem: DomainError | None) -> dict[str, Any] | None:
+    """What the chosen stretch costs and asks for; a stretch that cannot be sold says why in its place."""
+    trip_id = _number(wanted.get("trip", ""))
+    if trip_id is None:
+        return None
+    try:
+        journey = load_journey(session, trip_id, _number(wanted.get("board", "")), _number(wanted.get("alight", "")))
+    except DomainError as error:
+        return {"journey": None, "refusal": error}
+    offer: dict[str, Any] = {"journey": journey, "refusal": None, "price": None,
+                             "requirement": service.requirement(journey)}
+    try:
+        network.check_open_for_sale(journey, now())
+        offer["price"] = price(session, journey, now=now())
+    except DomainError as error:
+        offer["refusal"] = error
+    chosen = None if problem and "seat" in problem.fields else _number(wanted.get("seat", ""))
+    states, standing = _seat_states(session, journey, wanted.get("hold", ""))
+    return {**offer, "states": states, "standing": standing, "chosen": chosen,
+            "hold": wanted.get("hold", "") if chosen else ""}
+
+
+def _seat_states(session: Any, journey: Journey, own_hold: str) -> tuple[dict[int, str], tuple[int, ...]]:
+    taken = seats.taken_seats(session, journey.trip.id, now=now())
+    wanted = stretch_mask(journey.board_seq, journey.alight_seq)
+    states = {seat: "held" for seat, mask in taken.held.items() if mask & wanted}
+    states.update({seat: "sold" for seat, mask in taken.sold.items() if mask & wanted})
+    own = seats.held_seat(session, own_hold, actor=actor(), now=now())
+    if own is not None:
+        states[own] = "mine"
+    free = tuple(n for n in seats.numbers_for_sale(journey) if n > 200 and states.get(n, "free") == "free")
+    return states, free
+
+
+def _ticket_page(code: str, problem: DomainError | None) -> ResponseReturnValue:
+    with reading() as session:
+        found = service.find_ticket(session, code)
+        passenger = identities.of_ticket(session, found.ticket, _vault())
+        void_until = service.void_until(found)
+        page = render_template(
+            "counter/ticket.html", found=found, passenger=passenger, void_until=void_until, problem=problem,
+            fare_lines=service.fare_lines(session, found.ticket.id), typed=request.form, now=now(),
+            errors=problem.fields if problem else {})
+    return make_response(page, status_of(problem) if problem else 200)
+
+
+def _last_sale(session: Any) -> dict[str, Any] | None:
+    last = cookie.get("last_sale")
+    if not last:
+        return None
+    try:
+        tickets = service.tickets_of_booking(session, last["booking"])
+    except DomainError:
+        return None
+    return {"tickets": tickets, "change": None if last["change"] is None else Money(last["change"])}
+
+
+def _board_address(form: Mapping[str, str]) -> str:
+    kept: dict[str, Any] = {field: form[field] for field in ("day", "to", "trip", "board", "alight") if form.get(field)}
+    return url_for(".home", **kept)
+
+
+def _vault() -> Any:
+    return current_app.extensions["vault"]
+
+
+def _number(text: str) -> int | None:
+    return int(text) if text.isascii() and text.isdigit() and len(text) < 10 else None
+
+
+def _day(text: str) -> date | None:
+    try:
+        return date.fromisoformat(text)
+    except ValueError:
+        return None
