@@ -8,25 +8,10 @@
 //   [data-no-line], [data-when-online], [data-when-offline]   follow the connection
 //   body[data-sound]           a short low sound when the page comes back with an error
 
+import { beep } from "./sound.js";
+
 const $$ = (selector, root = document) => [...root.querySelectorAll(selector)];
 const FOCUSABLE = "input:not([type=hidden], :disabled), select:not(:disabled), textarea:not(:disabled), button:not(:disabled)";
-const TONES = { ok: [880, 0.08], attention: [520, 0.2], stop: [220, 0.35] };
-
-/** A short tone: "ok", "attention" or "stop". Silent where the browser has had no touch or key yet. */
-export function beep(kind) {
-  const Context = window.AudioContext || window.webkitAudioContext;
-  if (!Context) return;
-  const [frequency, seconds] = TONES[kind] || TONES.attention;
-  const context = new Context();
-  const [tone, volume] = [context.createOscillator(), context.createGain()];
-  tone.type = kind === "stop" ? "square" : "sine";
-  tone.frequency.value = frequency;
-  volume.gain.value = 0.12;
-  tone.connect(volume).connect(context.destination);
-  tone.onended = () => context.close();
-  tone.start();
-  tone.stop(context.currentTime + seconds);
-}
 
 function isShown(element) {
   return element.getClientRects().length > 0;
