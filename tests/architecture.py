@@ -2,6 +2,7 @@
 as sentences, so that `test_architecture.py` can show each rule a tree that breaks it."""
 
 import ast
+import inspect
 import re
 from collections.abc import Iterable, Iterator
 from pathlib import Path
@@ -159,43 +160,60 @@ def unnamed_routes(app, users_of_action: dict[str, set[str]]) -> list[str]:
     return sorted(breaches)
 
 
-def templates_of_others(root: Path) -> list[str]:
-    """Views that show the template of a user other than the one in their URL.
-
-    Read from the source: the words of `url_prefix=` in a module against the folders of the templates it names.
-    """
+def unknown_templates(root: Path) -> list[str]:
+    """Templates that the code names and that are not there, or lie in a folder that is no user's."""
     breaches = []
     for name, file in python_files(root, "kernel", *ROOMS):
-        tree = ast.parse(file.read_text())
-        users = {prefix.strip("/").split("/")[0] or "passenger" for prefix in _keyword_texts(tree, "url_prefix")}
-        for node, template in _templates(tree):
-            folder = template.partition("/")[0] if "/" in template else ""
-            if folder and folder not in USERS | {"macros"}:
+        for node in ast.walk(ast.parse(file.read_text())):
+            folder, slash, _page = (template := _template(node)).partition("/")
+            if slash and folder not in USERS | {"macros"}:
                 breaches.append(f"{name}:{node.lineno}: {folder} is not a user")
-            elif folder in USERS and folder not in (users or {"passenger"}):
-                breaches.append(f"{name}:{node.lineno}: shows {template} under {sorted(users) or ['passenger']}")
-            elif not (root / "templates" / template).exists():
+            elif template and not (root / "templates" / template).exists():
                 breaches.append(f"{name}:{node.lineno}: there is no {template}")
     return breaches
 
 
-def _keyword_texts(tree: ast.AST, keyword: str) -> list[str]:
-    return [k.value.value for node in ast.walk(tree) if isinstance(node, ast.Call) for k in node.keywords
-            if k.arg == keyword and isinstance(k.value, ast.Constant)]
+def pages_of_others(root: Path) -> list[str]:
+    """Pages that load or extend something from another user's folder."""
+    return [f"{page.relative_to(root).as_posix()}: uses what is {user}'s"
+            for page in sorted((root / "templates").rglob("*.html"))
+            for user in re.findall(rf"""['"]({'|'.join(sorted(USERS))})/""", page.read_text())
+            if user != page.relative_to(root / "templates").parts[0]]
 
 
-def _templates(tree: ast.AST) -> list[tuple[ast.Constant, str]]:
-    return [(node, node.value) for node in ast.walk(tree)
-            if isinstance(node, ast.Constant) and isinstance(node.value, str) and node.value.endswith(".html")
-            and " " not in node.value]
+def misplaced_templates(app) -> list[str]:
+    """Routes whose view, or a function beside it that the view calls, shows the template of another user."""
+    breaches = set()
+    for rule in app.url_map.iter_rules():
+        view = inspect.unwrap(app.view_functions[rule.endpoint])
+        first = rule.rule.split("/")[1]
+        user = first if first in USERS else "passenger"
+        for template in _shown_by(Path(view.__code__.co_filename), view.__name__):
+            folder, slash, _page = template.partition("/")
+            if slash and folder in USERS and folder != user:
+                breaches.add(f"{rule.rule}: shows {template}")
+    return sorted(breaches)
 
 
-def static_of_others(root: Path) -> list[str]:
-    """Pages that load a script, style or picture from another user's folder."""
-    breaches = []
-    for page in sorted((root / "templates").rglob("*.html")):
-        user = page.relative_to(root / "templates").parts[0]
-        for folder in re.findall(r"""filename=['"]([a-z]+)/""", page.read_text()):
-            if folder in USERS and folder != user:
-                breaches.append(f"{page.relative_to(root).as_posix()}: loads from static/{folder}")
-    return breaches
+def _shown_by(file: Path, function: str) -> set[str]:
+    """Templates named by a function of the file and, in turn, by what it uses of that file."""
+    parts = {name: node for node in ast.parse(file.read_text()).body for name in _defines(node)}
+    reached, waiting = set(), [function]
+    while waiting:
+        name = waiting.pop()
+        if name in parts and name not in reached:
+            reached.add(name)
+            waiting += [node.id for node in ast.walk(parts[name]) if isinstance(node, ast.Name)]
+    return {_template(node) for name in reached for node in ast.walk(parts[name])} - {""}
+
+
+def _defines(node: ast.stmt) -> list[str]:
+    if isinstance(node, ast.FunctionDef | ast.ClassDef):
+        return [node.name]
+    return [target.id for target in getattr(node, "targets", []) if isinstance(target, ast.Name)]
+
+
+def _template(node: ast.AST) -> str:
+    """The template's name where the node is one, else nothing."""
+    named = isinstance(node, ast.Constant) and isinstance(node.value, str)
+    return node.value if named and re.fullmatch(r"[a-z_/]+\.html", node.value) else ""

@@ -1,5 +1,6 @@
 """The house keeps its rules, and each rule catches a tree that was made to break it."""
 
+import importlib
 import subprocess
 from pathlib import Path
 
@@ -40,19 +41,18 @@ BROKEN_TREES = [  # rule, file, what a careless change would write there, what s
     (rules.untruths, "tests/kernel/test_money.py", "import pytest\n@pytest.mark.xfail\ndef test(): ..."),
     (rules.untruths, "tests/kernel/test_money.py", "import time\ntime.sleep(1)"),
     (rules.untruths, "tests/web/test_sale.py", "def test(page): page.wait_for_timeout(100)"),
-    (rules.templates_of_others, "boarding/doors/views.py",
-     "from flask import Blueprint\nb = Blueprint('d', 'd', url_prefix='/driver')\nshown = 'counter/sale.html'"),
-    (rules.templates_of_others, "boarding/doors/views.py", "shown = 'anybody/sale.html'"),
-    (rules.templates_of_others, "boarding/doors/views.py", "shown = 'missing.html'"),
-    (rules.static_of_others, "templates/counter/sale.html", "{{ url_for('static', filename='driver/scan.js') }}"),
+    (rules.unknown_templates, "boarding/doors/views.py", "shown = 'anybody/sale.html'"),
+    (rules.unknown_templates, "boarding/doors/views.py", "shown = 'missing.html'"),
+    (rules.pages_of_others, "templates/counter/sale.html", "{{ url_for('static', filename='driver/scan.js') }}"),
+    (rules.pages_of_others, "templates/counter/sale.html", '{% extends "office/shell.html" %}'),
 ]
 ALLOWED = {
     "kernel/clock.py": "from datetime import UTC, datetime\nseen = datetime.now(UTC)",
     "kernel/money.py": "from decimal import Decimal\nRATE = Decimal('0.1')",
     "ticketing/imports/policy.py": "EARTH = 6371.0",
     "ticketing/imports/gtfs.py": "def times(moments, now): return moments.time, now",
-    "boarding/doors/views.py": "from flask import Blueprint\nb = Blueprint('d', 'd', url_prefix='/driver')\nshown = 'driver/scan.html'",
-    "templates/driver/scan.html": "{{ url_for('static', filename='driver/scan.js') }}{{ url_for('static', filename='css/base.css') }}",
+    "boarding/doors/views.py": "shown = 'driver/scan.html'",
+    "templates/driver/scan.html": "{{ url_for('static', filename='driver/scan.js') }}<a href='/counter/sales'></a>",
     "templates/counter/sale.html": "",
     "tests/kernel/test_money.py": "def test_a_sentence(): assert 'xfail'",
     "app.py": "import kernel.clock",
@@ -116,6 +116,10 @@ def test_every_route_is_named_by_the_user_it_lets_in(app):
     assert rules.unnamed_routes(app, USERS_OF_ACTION) == []
 
 
+def test_every_page_is_in_the_folder_of_the_user_in_its_address(app):
+    assert rules.misplaced_templates(app) == []
+
+
 def test_every_action_of_the_table_guards_a_route(app):
     guarded = {getattr(view, "guard_action", None) for view in app.view_functions.values()} - {None}
     assert guarded == set(ROLE_ACTIONS)
@@ -154,3 +158,26 @@ def test_a_route_that_is_guarded_and_public_is_caught(house):
 def test_a_route_under_another_users_name_is_caught(house, address, view, told):
     house.add_url_rule(address, "misplaced", view)
     assert rules.unnamed_routes(house, USERS_OF_ACTION) == [told]
+
+
+VIEWS = """
+SALE = "counter/sale.html"
+def own(): return "driver/trips.html"
+def shared(): return "error.html"
+def foreign(): return shown(lost)
+def shown(what): return what(SALE)
+def lost(page): return page
+"""
+
+
+def test_a_page_of_another_users_folder_is_caught_through_the_functions_beside_it(house, tmp_path, monkeypatch):
+    (tmp_path / "views_of_a_room.py").write_text(VIEWS)
+    monkeypatch.syspath_prepend(tmp_path)
+    views = importlib.import_module("views_of_a_room")
+    house.add_url_rule("/driver/trips/<code>", "own", guard("board")(views.own))
+    house.add_url_rule("/office/lines", "shared", guard("run_trips")(views.shared))
+    house.add_url_rule("/counter/sale", "counter", guard("sell")(views.foreign))
+    assert rules.misplaced_templates(house) == []
+
+    house.add_url_rule("/driver/sale", "foreign", guard("board")(views.foreign))
+    assert rules.misplaced_templates(house) == ["/driver/sale: shows counter/sale.html"]
