@@ -1,17 +1,25 @@
 """The composition root: builds the application out of its rooms. Nothing imports it."""
 
+import signal
 import threading
+from typing import Any
 
+import click
 from flask import Flask
 from flask.typing import ResponseReturnValue
 from jinja2 import StrictUndefined
 from werkzeug.middleware.proxy_fix import ProxyFix
 
+from demo import commands as demo
 from kernel import clock, filters, jobs, login, web
+from kernel.commands import Group, database_commands, staff_commands, vault_commands
 from kernel.config import Settings, read_settings
 from kernel.db import Database
 from kernel.logs import start_logging
 from kernel.vault import Vault
+from ticketing.imports import commands as network
+from ticketing.imports.service import find_by_code
+from ticketing.network.models import Stop
 from ticketing.payments import views as tills
 from ticketing.sales import views as sales
 
@@ -36,6 +44,7 @@ def create_app(settings: Settings | None = None) -> Flask:
         hops = settings.proxy_hops
         app.wsgi_app = ProxyFix(app.wsgi_app, hops, hops, hops)  # type: ignore[method-assign]
     _rooms(app)
+    _commands(app)
     app.add_url_rule("/health", view_func=health)
     return app
 
@@ -66,6 +75,27 @@ def _rooms(app: Flask) -> None:
     app.register_blueprint(login.blueprint)
     app.register_blueprint(sales.blueprint)
     app.register_blueprint(tills.blueprint)
+
+
+def _commands(app: Flask) -> None:
+    app.cli.add_command(database_commands())
+    app.cli.add_command(vault_commands())
+    app.cli.add_command(staff_commands(lambda session, code: find_by_code(session, Stop, code).id))
+    app.cli.add_command(Group("network", network.COMMANDS, help="Linhas, horários e viagens."))
+    app.cli.add_command(Group("demo", [demo.seed], help="A demonstração."))
+    app.cli.add_command(click.Command("worker", callback=lambda: _work_until_told(app),
+                                      help="Faz o trabalho de fundo até receber SIGTERM ou SIGINT."))
+
+
+def _work_until_told(app: Flask) -> None:
+    stop = threading.Event()
+
+    def end(*_: Any) -> None:
+        stop.set()
+    for told in (signal.SIGTERM, signal.SIGINT):
+        signal.signal(told, end)
+    start_logging(app.extensions["settings"].log_level)
+    work(app, stop)
 
 
 def _jobs(app: Flask) -> list[jobs.Job]:

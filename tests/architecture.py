@@ -13,7 +13,7 @@ TOP_LEVEL = {
     "app.py", *PYTHON, "templates", "static", "docs", ".ci", "README.md", "Makefile", "Procfile", "pyproject.toml",
     "requirements.txt", "requirements-dev.txt", "requirements-postgres.txt", ".gitignore", "LICENSE", "NOTICE",
 }
-KERNEL = {"__init__", "audit", "auth", "clock", "config", "db", "decisions", "errors", "filters", "jobs", "login", "logs",
+KERNEL = {"__init__", "audit", "auth", "clock", "commands", "config", "db", "decisions", "errors", "filters", "jobs", "login", "logs",
           "money", "repeats", "vault", "web"}
 LEAF_FILES = {"__init__", "policy", "models", "service", "schemas", "views", "api", "commands"}
 NAMED_FILES = {  # a module named for what it is, where a leaf has a thing of its own
