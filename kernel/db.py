@@ -171,5 +171,11 @@ def migrate(url: str, revision: str = "head") -> None:
 
 
 def rows_changed(result: Any) -> int:
-    """The row count of a Core UPDATE, DELETE or INSERT … ON CONFLICT: what decides a race."""
-    return int(result.rowcount)
+    """The row count of a Core UPDATE, DELETE or INSERT … ON CONFLICT: what decides a race.
+
+    An INSERT keeps its count only with the execution option `preserve_rowcount`.
+    """
+    count = int(result.rowcount)
+    if count < 0:
+        raise RuntimeError("the driver kept no row count: set preserve_rowcount")
+    return count

@@ -50,7 +50,8 @@ def claim(session: Session, *, route: str, key: str, body: bytes, subject: str, 
         raise InvalidInput("bad_repeat_key", "A chave de repetição tem de 8 a 64 letras, números ou hifens.")
     insert = _SQLITE if session.get_bind().dialect.name == "sqlite" else _POSTGRESQL
     inserted = session.connection().execute(insert, {
-        "actor": actor, "route": route, "key": key, "body_hash": body, "subject": subject, "created_at": now})
+        "actor": actor, "route": route, "key": key, "body_hash": body, "subject": subject, "created_at": now},
+        execution_options={"preserve_rowcount": True})
     if rows_changed(inserted) == 1:
         return subject
     earlier = session.execute(select(RepeatKey.subject, RepeatKey.body_hash).where(

@@ -137,7 +137,8 @@ def move_money(session: Session, kind: Kind, means: Means, amount: Money, *, sub
         entry = insert(LedgerEntry)  # type: ignore[assignment]
     written = connection.execute(entry, {
         "at": now, "kind": kind, "method": means.method, "amount": amount, "subject": subject,
-        "reference": means.reference, "shift_id": shift.id, "actor": actor})
+        "reference": means.reference, "shift_id": shift.id, "actor": actor},
+        execution_options={"preserve_rowcount": True})
     if rows_changed(written) != 1:
         raise Conflict("slip_used", "Este comprovante da maquininha já foi usado. Confira o número.",
                        fields={"reference": "Este comprovante já foi usado."})

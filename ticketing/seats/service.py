@@ -35,7 +35,7 @@ def _claim_statement(dialect_insert: Any) -> Any:
     return rows.on_conflict_do_update(
         index_elements=["trip_id", "leg", "seat"],
         set_={"hold_id": rows.excluded.hold_id, "hold_until": rows.excluded.hold_until},
-        where=SeatLeg.hold_until <= bindparam("now", type_=UtcDateTime))
+        where=SeatLeg.hold_until <= bindparam("now", type_=UtcDateTime)).execution_options(preserve_rowcount=True)
 
 
 _CLAIM = {"sqlite": _claim_statement(sqlite_insert), "postgresql": _claim_statement(postgresql_insert)}
