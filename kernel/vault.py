@@ -47,6 +47,7 @@ class _State:
     chain: bytes
     holds: dict[str, bytes]
     chains: list[bytes] = field(default_factory=list, compare=False)  # chains[n] is the chain key of first_day + n
+    growing: threading.Lock = field(default_factory=threading.Lock, compare=False)
 
     def chain_of(self, day: date) -> bytes:
         ahead = (day - self.first_day).days
@@ -54,11 +55,12 @@ class _State:
             raise Erased(day.isoformat())
         if ahead > FURTHEST_DAYS:
             raise ValueError("a keep-until day further than four years ahead")
-        if not self.chains:
-            self.chains.append(self.chain)
-        while len(self.chains) <= ahead:
-            self.chains.append(_derive(self.chains[-1], b"chain"))
-        return self.chains[ahead]
+        with self.growing:  # two threads that both append would put a day's key at the next day's place
+            if not self.chains:
+                self.chains.append(self.chain)
+            while len(self.chains) <= ahead:
+                self.chains.append(_derive(self.chains[-1], b"chain"))
+            return self.chains[ahead]
 
 
 class Vault:
@@ -106,8 +108,12 @@ class Vault:
         hold_id = secrets.token_hex(8)
         with self._exclusive():
             state = self._read()
-            self._write(replace(state, holds={**state.holds, hold_id: secrets.token_bytes(32)}, chains=[]))
+            self._write(replace(state, holds={**state.holds, hold_id: secrets.token_bytes(32)}))
         return hold_id
+
+    def hold_ids(self) -> frozenset[str]:
+        """The holds whose keys are in the file."""
+        return frozenset(self._state().holds)
 
     def seal_held(self, hold_id: str, plaintext: bytes, context: bytes) -> bytes:
         """Encrypt under a legal hold's key. Raises Erased when the hold was released."""
@@ -125,7 +131,8 @@ class Vault:
         """Destroy a hold's key; its rows must have been re-sealed or cleared before."""
         with self._exclusive():
             state = self._read()
-            self._write(replace(state, holds={k: v for k, v in state.holds.items() if k != hold_id}, chains=[]))
+            if hold_id in state.holds:
+                self._write(replace(state, holds={k: v for k, v in state.holds.items() if k != hold_id}))
 
     def advance(self, to: date, *, days_limit: int = LONGEST_STEP_DAYS) -> int:
         """Destroy the keys of every day before `to`, in every copy of the file; the number of days moved.
@@ -143,7 +150,7 @@ class Vault:
             return max(days, 0)
 
     def mend_copies(self) -> None:
-        """Write the furthest-advanced copy over copies that lag behind or are missing. Called at start."""
+        """Write the furthest-advanced copy over copies that lag behind or are missing; clear half-written ones."""
         with self._exclusive():
             states = [_load(path) for path in self._paths if path.exists()]
             if not states:
@@ -154,6 +161,8 @@ class Vault:
             newest = max(states, key=lambda state: state.first_day)
             if len(states) < len(self._paths) or any(state != newest for state in states):
                 self._write(newest)
+            for path in self._paths:  # left by a process that died while writing, and holding a key
+                _draft(path).unlink(missing_ok=True)
 
     def forget(self) -> None:
         """Drop every key from memory."""
@@ -189,14 +198,19 @@ class Vault:
         body = json.dumps({
             "vault": state.vault_id, "first_day": state.first_day.isoformat(), "chain": _b64(state.chain),
             "holds": {hold: _b64(key) for hold, key in state.holds.items()}}).encode()
-        for path in self._paths:
-            _replace_file(path, body)
+        faults = [fault for path in self._paths if (fault := _replace_file(path, body)) is not None]
         self.forget()
+        if faults:  # every copy that can be reached has moved; the fault is told until the last one has
+            raise faults[0]
 
     @contextmanager
     def _exclusive(self) -> Iterator[None]:
         lock = self._paths[0].with_name(self._paths[0].name + ".lock")
-        with lock.open("a") as handle:
+        try:
+            handle = lock.open("a")
+        except OSError as error:
+            raise VaultError(f"{lock} cannot be opened: {error.strerror}. Check VAULT_FILE and its folder.") from error
+        with handle:
             fcntl.flock(handle, fcntl.LOCK_EX)
             yield
 
@@ -218,17 +232,24 @@ def _load(path: Path) -> _State:
         raise VaultError(f"{path} is not a vault file: put back a copy.") from error
 
 
-def _replace_file(path: Path, body: bytes) -> None:
-    fresh = path.with_name(path.name + ".new")
-    descriptor = os.open(fresh, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o600)
-    with os.fdopen(descriptor, "wb") as handle:
-        handle.write(body)
-        handle.flush()
-        os.fsync(handle.fileno())
-    os.replace(fresh, path)
-    folder = os.open(path.parent, os.O_RDONLY)
-    os.fsync(folder)
-    os.close(folder)
+def _draft(path: Path) -> Path:
+    return path.with_name(path.name + ".new")
+
+
+def _replace_file(path: Path, body: bytes) -> OSError | None:
+    try:
+        descriptor = os.open(_draft(path), os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o600)
+        with os.fdopen(descriptor, "wb") as handle:
+            handle.write(body)
+            handle.flush()
+            os.fsync(handle.fileno())
+        os.replace(_draft(path), path)
+        folder = os.open(path.parent, os.O_RDONLY)
+        os.fsync(folder)
+        os.close(folder)
+    except OSError as error:
+        return error
+    return None
 
 
 def _derive(key: bytes, label: bytes) -> bytes:
