@@ -136,7 +136,6 @@ def start_web(app: Flask, database: Database) -> None:
     manager = LoginManager(app)
     manager.session_protection = None  # a driver's phone changes its address along the road
     manager.user_loader(_load_staff)
-    app.before_request(request_id)
     app.after_request(_finish)
     app.register_error_handler(DomainError, _domain_error)
     app.register_error_handler(CSRFError, _csrf_error)
