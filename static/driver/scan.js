@@ -144,7 +144,7 @@ async function answerQuestion(scan, given) {
   scan.at = performance.now();
   const url = root.dataset.answerUrl.replace("SCAN", encodeURIComponent(scan.id));
   const outcome = await sender.send(url, given);
-  if (outcome.answer) outcome.answer = { ...asked, ...outcome.answer };
+  if (outcome.answer) outcome.answer = { ...asked, ...outcome.answer, checks: [] };
   settle(scan, outcome);
 }
 

@@ -2,6 +2,7 @@
 // for the driver. Everything is written as text, never as markup: names and codes come from strangers.
 
 const FORGET_MS = { ok: 15000, info: 15000, attention: 45000, stop: 45000 };
+const LONG_NAME = 32; // letters; the document's digits must stay in sight below it
 
 const part = (root, name) => root.querySelector(`[data-part="${name}"]`);
 
@@ -77,7 +78,9 @@ export class Verdict {
     const box = part(this.root, "passenger");
     box.hidden = !passenger;
     if (!passenger) return;
-    write(part(this.root, "name"), passenger.name);
+    const name = part(this.root, "name");
+    write(name, passenger.name);
+    name.classList.toggle("is-long", (passenger.name ?? "").length > LONG_NAME);
     const told = steps.some((step) => passenger.last4 && step.includes(passenger.last4));
     write(part(this.root, "document"), passenger.last4 && !told ? `${passenger.document} final ${passenger.last4}` : "");
   }

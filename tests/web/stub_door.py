@@ -11,8 +11,10 @@ from pathlib import Path
 from typing import Any
 
 from flask import Flask, Response, jsonify, render_template, request
+from jinja2 import StrictUndefined
 from werkzeug.serving import make_server
 
+from kernel.filters import start_filters
 from kernel.web import CONTENT_SECURITY_POLICY
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -64,7 +66,9 @@ class StubDoor:
 
 def build(door: StubDoor) -> Flask:
     app = Flask("stub", template_folder=str(ROOT / "templates"), static_folder=str(ROOT / "static"))
-    app.jinja_env.globals.update(csrf_token=lambda: door.token, asset=lambda name: f"/static/{name}")
+    app.jinja_env.undefined = StrictUndefined
+    start_filters(app)
+    app.jinja_env.globals["csrf_token"] = lambda: door.token
 
     @app.get("/driver/trips/<int:trip_id>/scan")
     def page(trip_id: int) -> str:
