@@ -17,6 +17,7 @@ from kernel.config import Settings, read_settings
 from kernel.db import Database
 from kernel.logs import start_logging
 from kernel.vault import Vault
+from refunds.windows import views as refund_windows
 from ticketing.imports import commands as network
 from ticketing.imports.service import find_by_code
 from ticketing.network.models import Stop
@@ -75,6 +76,7 @@ def _rooms(app: Flask) -> None:
     app.register_blueprint(login.blueprint)
     app.register_blueprint(sales.blueprint)
     app.register_blueprint(tills.blueprint)
+    app.register_blueprint(refund_windows.blueprint)
 
 
 def _commands(app: Flask) -> None:
