@@ -19,8 +19,9 @@ from kernel import auth
 from kernel.clock import day_everywhere
 from kernel.money import Money
 from ticketing.imports.policy import Feed, FeedSlot, FeedStop
+from ticketing.imports.rows import Naming
 from ticketing.imports.sections import read_sections
-from ticketing.imports.service import Naming, add_title, add_vehicle, find_by_code, has_tariff, load_feed
+from ticketing.imports.service import add_title, add_vehicle, find_by_code, has_tariff, load_feed
 from ticketing.network.models import Carrier, Line, Stop, Title, Trip, Vehicle
 from ticketing.network.policy import last_day_allowed
 from ticketing.network.service import open_trips

@@ -35,6 +35,8 @@ class Group(AppGroup):
         except (OperationalError, ProgrammingError) as error:
             raise click.ClickException(NO_DATABASE) from error
         except OSError as error:
+            if error.filename is None:  # a closed pipe, which click ends quietly
+                raise
             raise click.ClickException(f"Não deu para usar {error.filename}: {error.strerror}.") from error
 
 

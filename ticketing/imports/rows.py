@@ -1,0 +1,150 @@
+"""Writes a feed's rows into the network's tables, each by its code: bulk inserts, and updates of what differs."""
+
+import hashlib
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass
+from decimal import Decimal
+from typing import Any, TypeVar
+
+from sqlalchemy import insert, select
+from sqlalchemy.orm import Session
+
+from kernel.db import Base
+from kernel.errors import Conflict, InvalidInput
+from ticketing.imports.policy import Feed, FeedSlot, FeedStop
+from ticketing.network.models import Line, Pattern, PatternCall, Place, Slot, Stop
+
+NO_STATE = "--"  # a feed from elsewhere: no state's law is cited for its lines
+LONGEST_CODE = 80
+# a section table knows a stop by its name alone: it does not unsay what was registered about it
+SAID_BY_OTHERS = ("place_id", "name", "zone", "platform", "latitude", "longitude")
+
+VehicleOf = Callable[[FeedSlot], int]
+Row = Mapping[str, Any]
+Model = TypeVar("Model", bound=Base)
+
+
+@dataclass(frozen=True, slots=True)
+class Naming:
+    """How a feed's codes become this network's: `prefix` keeps two feeds apart, `state` is for rows that name none."""
+
+    prefix: str = ""
+    state: str | None = None
+
+    def code(self, code: str) -> str:
+        """The code with its prefix, cut with a digest where it would not fit."""
+        whole = f"{self.prefix}:{code}" if self.prefix else code
+        if len(whole) <= LONGEST_CODE:
+            return whole
+        return f"{whole[:LONGEST_CODE - 13]}-{hashlib.sha256(whole.encode()).hexdigest()[:12]}"
+
+    def stop_code(self, stop: FeedStop) -> str:
+        """The stop's code; one whose file names no state is told from its namesake in another state."""
+        known = stop.state or self.prefix or not self.state
+        return self.code(stop.code if known else f"{self.state}-{stop.code}")
+
+
+class Tally:
+    """Counts what an import writes, and does the writing: bulk inserts, and updates of what differs."""
+
+    def __init__(self, session: Session) -> None:
+        self.session = session
+        self.new: dict[str, int] = {}
+        self.changed: dict[str, int] = {}
+
+    def keep(self, model: type[Model], there: Mapping[Any, Model], rows: Mapping[Any, Row], *,
+             fixed: Iterable[str] = ()) -> dict[Any, int]:
+        """The ids by key once each row is there; the columns in `fixed` are only written to a new row."""
+        name = model.__tablename__
+        missing = [key for key in rows if key not in there]
+        ids = {key: row.id for key, row in there.items()}  # type: ignore[attr-defined]
+        if missing:
+            fresh = insert(model).returning(model.id, sort_by_parameter_order=True)  # type: ignore[attr-defined]
+            ids |= zip(missing, self.session.scalars(fresh, [dict(rows[key]) for key in missing]), strict=True)
+        changed = sum(_change(there[key], row, fixed) for key, row in rows.items() if key in there)
+        self.new[name], self.changed[name] = len(missing), changed
+        return ids
+
+
+def keep_stops(tally: Tally, feed: Feed, naming: Naming) -> dict[str, int]:
+    places = list(tally.session.scalars(select(Place)))
+    wanted = {_place_key(stop, naming): {"ibge_code": stop.ibge} for stop in feed.stops}
+    known = {(place.name, place.state): place for place in places}
+    by_ibge = {place.ibge_code: place for place in places if place.ibge_code}
+    for key, row in wanted.items():
+        if row["ibge_code"] in by_ibge:
+            known[key] = by_ibge[row["ibge_code"]]
+    rows = {key: {"name": key[0], "state": key[1], **row} for key, row in wanted.items()}
+    place_ids = tally.keep(Place, {key: known[key] for key in wanted if key in known}, rows,
+                           fixed=("name", "state", "ibge_code"))
+    codes = {stop.code: naming.stop_code(stop) for stop in feed.stops}
+    stops = {stop.code: stop for stop in tally.session.scalars(select(Stop))}
+    ids = tally.keep(Stop, {code: stops[code] for code in codes.values() if code in stops}, {
+        codes[stop.code]: {
+            "code": codes[stop.code], "place_id": place_ids[_place_key(stop, naming)], "name": stop.name,
+            "zone": stop.zone, "platform": stop.platform, "latitude": _plain(stop.lat), "longitude": _plain(stop.lon)}
+        for stop in feed.stops}, fixed=() if any(stop.lat for stop in feed.stops) else SAID_BY_OTHERS)
+    return {code: ids[here] for code, here in codes.items()}
+
+
+def _place_key(stop: FeedStop, naming: Naming) -> tuple[str, str]:
+    return (stop.place or stop.name)[:120], stop.state or naming.state or NO_STATE
+
+
+def _plain(degrees: Decimal | None) -> str | None:
+    return None if degrees is None else f"{degrees:f}"
+
+
+def keep_lines(tally: Tally, feed: Feed, naming: Naming, carrier_id: int,
+                rehearsal: bool) -> dict[str, int]:
+    there = {line.code: line for line in tally.session.scalars(select(Line))}
+    rows: dict[str, Row] = {}
+    for line in feed.lines:
+        state = line.state or naming.state
+        if not state and not rehearsal:
+            raise InvalidInput("state_missing", "O arquivo não diz o estado das linhas: use --state SC ou MS.")
+        code = naming.code(line.code)
+        if code in there and (there[code].carrier_id, there[code].rehearsal) != (carrier_id, rehearsal):
+            raise Conflict("line_of_another", f"A linha {code[:40]} já existe em outra transportadora ou fora de "
+                                              "ensaio. Nada foi importado.")
+        rows[code] = {"code": code, "carrier_id": carrier_id, "name": line.name[:160], "state": state or NO_STATE,
+                      "service_class": "convencional", "urban_like": False, "standing_allowed": False,
+                      "rehearsal": rehearsal}
+    return tally.keep(Line, {code: there[code] for code in rows if code in there}, rows,
+                      fixed=("service_class", "urban_like", "standing_allowed"))
+
+
+def keep_patterns(tally: Tally, feed: Feed, naming: Naming, stops: Mapping[str, int],
+                   lines: Mapping[str, int]) -> dict[str, int]:
+    there = {(pattern.line_id, pattern.code): pattern for pattern in tally.session.scalars(
+        select(Pattern).where(Pattern.line_id.in_(lines.values())))}
+    keys = {one.key: (lines[naming.code(one.line)], naming.code(one.key)) for one in feed.patterns}
+    ids = tally.keep(Pattern, there, {key: {"line_id": key[0], "code": key[1]} for key in keys.values()})
+    calls = [{"pattern_id": ids[keys[one.key]], "seq": seq, "stop_id": stops[call.stop], "km": call.km or Decimal(0),
+              "km_estimated": call.estimated, "road": "asphalt"}
+             for one in feed.patterns if keys[one.key] not in there for seq, call in enumerate(one.calls)]
+    if calls:
+        tally.session.execute(insert(PatternCall), calls)
+    return {key: ids[here] for key, here in keys.items()}
+
+
+def keep_slots(tally: Tally, feed: Feed, naming: Naming, lines: Mapping[str, int],
+                patterns: Mapping[str, int], vehicle_of: VehicleOf) -> None:
+    line_of = {one.key: lines[naming.code(one.line)] for one in feed.patterns}
+    there = {(line_id, slot.code): slot for line_id, slot in tally.session.execute(
+        select(Pattern.line_id, Slot).join(Pattern, Slot.pattern_id == Pattern.id)
+        .where(Pattern.line_id.in_(lines.values())))}
+    tally.keep(Slot, there, {(line_of[slot.pattern], naming.code(slot.code)): {
+        "pattern_id": patterns[slot.pattern], "vehicle_id": vehicle_of(slot), "code": naming.code(slot.code),
+        "zone": feed.zone, "valid_from": slot.valid_from, "valid_until": slot.valid_until, "weekdays": slot.weekdays,
+        "times": [list(call) for call in slot.times],
+        "exceptions": {day.isoformat(): runs for day, runs in slot.exceptions.items()}}
+        for slot in feed.slots}, fixed=("vehicle_id",))
+
+
+def _change(there: Base, row: Row, fixed: Iterable[str]) -> bool:
+    differs = {column: value for column, value in row.items()
+               if column not in fixed and getattr(there, column) != value}
+    for column, value in differs.items():
+        setattr(there, column, value)
+    return bool(differs)
