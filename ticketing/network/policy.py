@@ -25,6 +25,8 @@ LONGEST: dict[tuple[str, str], tuple[int, int]] = {
     ("MS", "licence"): (12, 0),
 }
 WITH_RENEWAL = {("SC", "authorisation"): (0, 180)}  # one extension of the same term; the others start a new title
+CANCEL_REASONS = {"vehicle": "Veículo parado", "crew": "Falta de motorista", "road": "Estrada interrompida",
+                  "weather": "Mau tempo", "authority": "Ordem de autoridade", "other": "Outro motivo"}
 NEVER_RENEWED = {("MS", "permission")}  # art. 13, par. un.: it becomes a concession
 
 HIGHEST_SEAT = 200

@@ -25,7 +25,13 @@ from ticketing.network.models import (
     Trip,
     Vehicle,
 )
-from ticketing.network.policy import SeatLayout, check_sale_within_title, km_between, read_layout
+from ticketing.network.policy import (
+    CANCEL_REASONS,
+    SeatLayout,
+    check_sale_within_title,
+    km_between,
+    read_layout,
+)
 
 LONGEST_OPEN_DAYS = 400
 
@@ -144,7 +150,8 @@ def runs_on(slot: Slot, day: date) -> bool:
 def cancel_trip(session: Session, trip_id: int, reason: str, *, now: datetime, actor: str) -> None:
     """The carrier cancels a trip: nothing more is sold, everyone may have the whole price back (R2).
 
-    Raises Conflict when it is not open, InvalidInput without a reason.
+    The audit log keeps the reason as a word of CANCEL_REASONS, never free text. Raises Conflict when the trip is not
+    open, InvalidInput without a reason.
     """
     if not reason.strip():
         raise InvalidInput("reason_missing", "Diga o motivo.", fields={"reason": "Diga o motivo do cancelamento."})
@@ -152,7 +159,8 @@ def cancel_trip(session: Session, trip_id: int, reason: str, *, now: datetime, a
                               .values(status="cancelled"))
     if rows_changed(changed) != 1:
         raise Conflict("trip_not_open", "Esta viagem já foi cancelada ou encerrada.")
-    audit.record(session, "trip_cancelled", subject=str(trip_id), now=now, actor=actor)
+    audit.record(session, "trip_cancelled", subject=str(trip_id), now=now, actor=actor,
+                 details={"reason": reason if reason in CANCEL_REASONS else "other"})
 
 
 def report_delay(session: Session, trip_id: int, minutes: int, *, now: datetime, actor: str) -> None:
