@@ -2,6 +2,7 @@
 
 import signal
 import threading
+from datetime import datetime, timedelta
 from typing import Any
 
 import click
@@ -11,20 +12,32 @@ from jinja2 import StrictUndefined
 from werkzeug.middleware.proxy_fix import ProxyFix
 
 from demo import commands as demo
-from kernel import clock, filters, jobs, login, web
+from kernel import clock, filters, jobs, login, repeats, web
 from kernel.commands import Group, database_commands, staff_commands, vault_commands
 from kernel.config import Settings, read_settings
 from kernel.db import Database
 from kernel.logs import start_logging
 from kernel.vault import Vault
+from oversight.inspection import views as inspections
+from oversight.retention import commands as retention_commands
+from oversight.retention import service as retention
+from oversight.inspection import views as inspections
+from oversight.retention import commands as retention_commands
+from oversight.retention import service as retention
 from refunds.windows import views as refund_windows
 from ticketing.imports import commands as network
 from ticketing.imports.service import find_by_code
 from ticketing.network.models import Stop
+from ticketing.network.service import open_trips
+from ticketing.network.service import open_trips
 from ticketing.payments import views as tills
 from ticketing.sales import views as sales
+from ticketing.seats import service as seats
+from ticketing.seats import service as seats
 
 LARGEST_BODY = 256 * 1024
+WORKER = "worker"
+WORKER = "worker"
 
 
 def create_app(settings: Settings | None = None) -> Flask:
@@ -55,6 +68,7 @@ def serve() -> Flask:
     settings = read_settings()
     start_logging(settings.log_level)
     app = create_app(settings)
+    retention.check_vault(app.extensions["database"], app.extensions["vault"])
     return app
 
 
@@ -77,6 +91,8 @@ def _rooms(app: Flask) -> None:
     app.register_blueprint(sales.blueprint)
     app.register_blueprint(tills.blueprint)
     app.register_blueprint(refund_windows.blueprint)
+    app.register_blueprint(inspections.blueprint)
+    app.register_blueprint(inspections.blueprint)
 
 
 def _commands(app: Flask) -> None:
@@ -84,6 +100,8 @@ def _commands(app: Flask) -> None:
     app.cli.add_command(vault_commands())
     app.cli.add_command(staff_commands(lambda session, code: find_by_code(session, Stop, code).id))
     app.cli.add_command(Group("network", network.COMMANDS, help="Linhas, horários e viagens."))
+    app.cli.add_command(retention_commands.retention)
+    app.cli.add_command(retention_commands.retention)
     app.cli.add_command(Group("demo", [demo.seed], help="A demonstração."))
     app.cli.add_command(click.Command("worker", callback=lambda: _work_until_told(app),
                                       help="Faz o trabalho de fundo até receber SIGTERM ou SIGINT."))
@@ -97,8 +115,34 @@ def _work_until_told(app: Flask) -> None:
     for told in (signal.SIGTERM, signal.SIGINT):
         signal.signal(told, end)
     start_logging(app.extensions["settings"].log_level)
+    retention.check_vault(app.extensions["database"], app.extensions["vault"])
     work(app, stop)
 
 
 def _jobs(app: Flask) -> list[jobs.Job]:
-    return []
+    database = app.extensions["database"]
+
+    def erase(now: datetime) -> dict[str, int]:
+        done = retention.run(database, app.extensions["vault"], now=now, actor=WORKER)
+        return {"days": done.days, "identities": done.identities, "holds_ended": done.holds_ended}
+
+    def sweep(now: datetime) -> dict[str, int]:
+        cleared, batch = 0, 1
+        while batch:
+            with database.transaction() as session:
+                batch = seats.sweep(session, now=now)
+            cleared += batch
+        return {"holds": cleared}
+
+    def open_timetable(now: datetime) -> dict[str, int]:
+        with database.transaction() as session:
+            return {"trips": open_trips(session, now=now, actor=WORKER)}
+
+    def forget(now: datetime) -> dict[str, int]:
+        with database.transaction() as session:
+            return {"keys": repeats.forget_old(session, now=now)}
+
+    # erasing is looked at every hour, so that a day's identities go within an hour of its end everywhere on Earth
+    return [jobs.Job("retention", timedelta(hours=1), erase), jobs.Job("sweep_holds", timedelta(seconds=30), sweep),
+            jobs.Job("open_trips", timedelta(hours=1), open_timetable),
+            jobs.Job("forget_repeats", timedelta(days=1), forget)]

@@ -10,6 +10,7 @@ from sqlalchemy import String, select, update
 from sqlalchemy.orm import Mapped, mapped_column
 
 from kernel.db import Base, Database, rows_changed
+from kernel.errors import DomainError
 
 log = logging.getLogger("embarque.jobs")
 
@@ -54,8 +55,8 @@ def _run(database: Database, job: Job, now: datetime) -> bool:
         outcome = "ok"
         log.info("job ended", extra={"job": job.name, **counts})
     except Exception as error:  # the other jobs still have their turn; the row and the log tell
-        outcome = type(error).__name__
-        log.exception("job failed", extra={"job": job.name})
+        outcome = error.code if isinstance(error, DomainError) else type(error).__name__
+        log.exception("job failed", extra={"job": job.name, "outcome": outcome})
     with database.transaction() as session:
         session.execute(update(JobTurn).where(JobTurn.name == job.name).values(ended_at=now, outcome=outcome))
     return True

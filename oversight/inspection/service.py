@@ -1,0 +1,173 @@
+"""What an inspector may see (SC 13, MS 24-25): a trip with its manifest, and the tickets of a document. Read-only, and
+every look is audited by trip and counts; names and documents stay on the page."""
+
+from collections.abc import Sequence
+from contextlib import suppress
+from dataclasses import dataclass
+from datetime import date, datetime, timedelta
+
+from sqlalchemy import and_, func, select
+from sqlalchemy.orm import Session, aliased, joinedload, selectinload
+
+from kernel import audit
+from kernel.clock import local_date
+from kernel.decisions import Decision
+from kernel.vault import Erased, Vault
+from oversight.retention.models import LegalHold
+from oversight.retention.policy import erased_on
+from ticketing.network.models import Call, Line, Trip
+from ticketing.network.policy import standing_numbers
+from ticketing.network.service import Journey, load_journey
+from ticketing.sales.documents import read_document
+from ticketing.sales.identities import Passenger, opened_or_none
+from ticketing.sales.models import Identity, Ticket
+from ticketing.sales.service import keep_until, requirement
+from ticketing.tariffs.models import Tariff
+
+LIVE = ("sold", "boarded")
+
+
+@dataclass(frozen=True, slots=True)
+class TripLine:
+    """One trip of a day's list, with the tickets that are still good."""
+
+    trip: Trip
+    first: Call
+    last: Call
+    tickets: int
+
+
+@dataclass(frozen=True, slots=True)
+class Listed:
+    """One ticket of a manifest. `identity` is "kept", "erased" (since `erased`), "missing" or "not_asked"."""
+
+    ticket: Ticket
+    board: Call
+    alight: Call
+    boarded: Call | None
+    identity: str
+    passenger: Passenger | None
+    erased: date | None
+
+
+@dataclass(frozen=True, slots=True)
+class Sheet:
+    """A trip as the inspector sees it; rows are of the loading session. `fullest` counts passengers on one leg."""
+
+    journey: Journey
+    requirement: Decision
+    tariff: Tariff | None
+    hold: LegalHold | None
+    manifest: Sequence[Listed]
+    seats: int
+    standing: int
+    fullest: int
+
+    def count(self, *identities: str) -> int:
+        """How many good tickets that must carry identity have it in one of these states."""
+        return sum(row.identity in identities for row in self.manifest
+                   if row.ticket.identity_required and row.ticket.status in LIVE)
+
+    def with_status(self, *statuses: str) -> int:
+        return sum(row.ticket.status in statuses for row in self.manifest)
+
+
+@dataclass(frozen=True, slots=True)
+class Found:
+    """A ticket that a document was shown for."""
+
+    ticket: Ticket
+    line: Line
+    board: Call
+    alight: Call
+    passenger: Passenger | None
+
+
+def lines(session: Session) -> Sequence[Line]:
+    """Every line, by code."""
+    return session.scalars(select(Line).order_by(Line.code)).all()
+
+
+def trips_on(session: Session, day: date, line_code: str) -> list[TripLine]:
+    """The trips of a service day, of one line or of all ("")."""
+    wanted = select(Trip).join(Line, Trip.line_id == Line.id).where(Trip.service_date == day)
+    if line_code:
+        wanted = wanted.where(Line.code == line_code)
+    trips = list(session.scalars(wanted.options(joinedload(Trip.line), selectinload(Trip.calls))
+                                 .order_by(Trip.departs_at, Trip.id)))
+    counted: dict[int, int] = dict(session.execute(select(Ticket.trip_id, func.count()).where(
+        Ticket.trip_id.in_([trip.id for trip in trips]), Ticket.status.in_(LIVE)).group_by(Ticket.trip_id)).tuples())
+    return [TripLine(trip, trip.calls[0], trip.calls[-1], counted.get(trip.id, 0)) for trip in trips]
+
+
+def look_at_trip(session: Session, trip_id: int, *, vault: Vault, now: datetime, actor: str) -> Sheet:
+    """The trip with its manifest, title, tariff, capacity and identity record (B7). Raises NotFound."""
+    journey = load_journey(session, trip_id)
+    holds = list(session.scalars(select(LegalHold).where(LegalHold.trip_id == trip_id)))
+    ended = max((local_date(hold.released_at, journey.calls[-1].stop.zone) for hold in holds if hold.released_at),
+                default=None)
+    rows = session.execute(select(Ticket, Identity).outerjoin(Identity, Identity.ticket_id == Ticket.id).where(
+        Ticket.trip_id == trip_id).order_by(Ticket.seat, Ticket.board_seq, Ticket.id)).tuples()
+    manifest = [_listed(journey, ticket, row, ended, vault) for ticket, row in rows]
+    tariff = session.scalars(select(Tariff).where(
+        Tariff.line_id == journey.line.id, Tariff.starts_on <= journey.trip.service_date).order_by(
+        Tariff.starts_on.desc(), Tariff.id.desc()).limit(1)).first()
+    standing = len(standing_numbers(journey.vehicle.standing_places)) if journey.line.standing_allowed else 0
+    audit.record(session, "inspector_looked", subject=f"trip {trip_id}", now=now, actor=actor,
+                 details={"tickets": len(manifest)})
+    return Sheet(journey, requirement(journey), tariff, next((hold for hold in holds if not hold.released_at), None),
+                 manifest, len(journey.layout.seats_for_sale), standing, _fullest(journey, manifest))
+
+
+def look_for_document(session: Session, kind: str, number: str, issuer: str, *, vault: Vault, now: datetime,
+                      actor: str) -> list[Found]:
+    """The tickets sold on a document whose identity is still kept, the latest journey first.
+
+    Found by the vault's keyed tags, one for each day still owed and each legal hold, in one statement. Raises
+    InvalidInput as `read_document` does.
+    """
+    text = read_document(kind, number, issuer or None).lookup
+    board, alight = aliased(Call), aliased(Call)
+    rows = session.execute(
+        select(Ticket, Identity, Line, board, alight).join(Identity, Identity.ticket_id == Ticket.id)
+        .join(Trip, Ticket.trip_id == Trip.id).join(Line, Trip.line_id == Line.id)
+        .join(board, and_(board.trip_id == Ticket.trip_id, board.seq == Ticket.board_seq))
+        .join(alight, and_(alight.trip_id == Ticket.trip_id, alight.seq == Ticket.alight_seq))
+        .where(Identity.tag.in_(_tags(session, vault, text))).order_by(board.departs_at.desc(), Ticket.id)).tuples()
+    found = [Found(ticket, line, on, off, opened_or_none(row, ticket.code, vault))
+             for ticket, row, line, on, off in rows]
+    audit.record(session, "inspector_looked", subject="document", now=now, actor=actor, details={"tickets": len(found)})
+    return found
+
+
+def _tags(session: Session, vault: Vault, text: str) -> list[bytes]:
+    last = session.scalar(select(func.max(Identity.keep_until)))
+    first, tags = vault.owed_from(), []
+    for n in range((last - first).days + 1 if last else 0):
+        with suppress(Erased):  # the vault may advance meanwhile
+            tags.append(vault.tag(first + timedelta(days=n), text))
+    for hold in vault.hold_ids():
+        with suppress(Erased):
+            tags.append(vault.tag_held(hold, text))
+    return tags
+
+
+def _listed(journey: Journey, ticket: Ticket, row: Identity | None, hold_ended: date | None, vault: Vault) -> Listed:
+    passenger = opened_or_none(row, ticket.code, vault)
+    last_day = row.keep_until if row else keep_until(journey.trip.last_day)
+    over = row is not None or last_day < vault.owed_from()
+    state, erased = "not_asked", None
+    if passenger is not None:
+        state = "kept"
+    elif over and (row is not None or ticket.identity_required):
+        state, erased = "erased", erased_on(last_day, hold_ended)
+    elif ticket.identity_required:
+        state = "missing"
+    calls = journey.calls
+    return Listed(ticket, calls[ticket.board_seq], calls[ticket.alight_seq],
+                  None if ticket.boarded_seq is None else calls[ticket.boarded_seq], state, passenger, erased)
+
+
+def _fullest(journey: Journey, manifest: Sequence[Listed]) -> int:
+    return max(sum(row.ticket.board_seq <= leg < row.ticket.alight_seq for row in manifest
+                   if row.ticket.status in LIVE) for leg in range(journey.legs))
