@@ -21,22 +21,16 @@ from kernel.vault import Vault
 from oversight.inspection import views as inspections
 from oversight.retention import commands as retention_commands
 from oversight.retention import service as retention
-from oversight.inspection import views as inspections
-from oversight.retention import commands as retention_commands
-from oversight.retention import service as retention
 from refunds.windows import views as refund_windows
 from ticketing.imports import commands as network
 from ticketing.imports.service import find_by_code
 from ticketing.network.models import Stop
 from ticketing.network.service import open_trips
-from ticketing.network.service import open_trips
 from ticketing.payments import views as tills
 from ticketing.sales import views as sales
 from ticketing.seats import service as seats
-from ticketing.seats import service as seats
 
 LARGEST_BODY = 256 * 1024
-WORKER = "worker"
 WORKER = "worker"
 
 
@@ -92,7 +86,6 @@ def _rooms(app: Flask) -> None:
     app.register_blueprint(tills.blueprint)
     app.register_blueprint(refund_windows.blueprint)
     app.register_blueprint(inspections.blueprint)
-    app.register_blueprint(inspections.blueprint)
 
 
 def _commands(app: Flask) -> None:
@@ -100,7 +93,6 @@ def _commands(app: Flask) -> None:
     app.cli.add_command(vault_commands())
     app.cli.add_command(staff_commands(lambda session, code: find_by_code(session, Stop, code).id))
     app.cli.add_command(Group("network", network.COMMANDS, help="Linhas, horários e viagens."))
-    app.cli.add_command(retention_commands.retention)
     app.cli.add_command(retention_commands.retention)
     app.cli.add_command(Group("demo", [demo.seed], help="A demonstração."))
     app.cli.add_command(click.Command("worker", callback=lambda: _work_until_told(app),
