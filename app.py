@@ -11,14 +11,19 @@ from flask.typing import ResponseReturnValue
 from jinja2 import StrictUndefined
 from werkzeug.middleware.proxy_fix import ProxyFix
 
+from boarding.doors import views as doors
+from boarding.passes import views as passes
+from boarding.passes.service import Issuer, derive_link_secret
+from boarding.passes.signing import KeyRing
 from demo import commands as demo
 from kernel import clock, filters, jobs, login, repeats, web
 from kernel.commands import Group, database_commands, staff_commands, vault_commands
-from kernel.config import Settings, read_settings
+from kernel.config import ConfigError, Settings, read_settings
 from kernel.db import Database
 from kernel.logs import start_logging
 from kernel.vault import Vault
 from oversight.inspection import views as inspections
+from oversight.operations import views as operations
 from oversight.retention import commands as retention_commands
 from oversight.retention import service as retention
 from refunds.windows import views as refund_windows
@@ -44,7 +49,9 @@ def create_app(settings: Settings | None = None) -> Flask:
         MAX_FORM_PARTS=200, DEMO=settings.demo, WTF_CSRF_TIME_LIMIT=None, WTF_CSRF_SSL_STRICT=False,
         RATELIMIT_STORAGE_URI=settings.rate_limit_storage, SEND_FILE_MAX_AGE_DEFAULT=3600)
     app.jinja_env.undefined = StrictUndefined
-    app.extensions.update(settings=settings, vault=Vault(settings.vault_files))
+    vault, keys = Vault(settings.vault_files), _pass_keys(settings)
+    app.extensions.update(settings=settings, vault=vault, pass_keys=keys,
+                          pass_issuer=Issuer(keys, derive_link_secret(settings.secret_key), vault))
     web.start_web(app, Database(settings.database_url))
     filters.start_filters(app)
     login.limiter.init_app(app)
@@ -80,11 +87,23 @@ def work(app: Flask, stop: threading.Event) -> None:
     jobs.work(app.extensions["database"], _jobs(app), stop, clock.utc_now)
 
 
+def _pass_keys(settings: Settings) -> KeyRing:
+    try:
+        return KeyRing.parse(settings.pass_keys)
+    except ValueError as error:
+        raise ConfigError(f"PASS_KEYS: {error}") from error
+
+
 def _rooms(app: Flask) -> None:
     app.register_blueprint(login.blueprint)
     app.register_blueprint(sales.blueprint)
     app.register_blueprint(tills.blueprint)
     app.register_blueprint(refund_windows.blueprint)
+    app.register_blueprint(operations.blueprint)
+    app.register_blueprint(passes.blueprint)
+    app.register_blueprint(passes.counter)
+    app.register_blueprint(doors.blueprint)
+    app.register_blueprint(doors.office)
     app.register_blueprint(inspections.blueprint)
 
 
