@@ -1,6 +1,7 @@
 """`flask --app app network …`: bring a network in from files, register what files do not say, open its trips."""
 
 import json
+import sys
 import zipfile
 from collections import Counter
 from collections.abc import Iterator
@@ -173,7 +174,7 @@ def _progress() -> Iterator[Progress]:
         if total < LONG_FILE_BYTES:
             return
         if not bars:
-            bar: Any = click.progressbar(length=total, label="Lendo", file=click.get_text_stream("stderr"))
+            bar = click.progressbar(length=total, label="Lendo", file=sys.stderr, hidden=not sys.stderr.isatty())
             bars.append(bar.__enter__())
         bars[0].update(done - bars[0].pos)
     try:
