@@ -45,11 +45,11 @@ async function hold(radio) {
     const told = await answer.json();
     if (mine !== asked) return;
     form.elements.hold.value = answer.ok ? told.hold : "";
+    say(answer.ok ? "" : told.title);
     if (answer.ok) return;
     radio.checked = false;
     radio.disabled = true;
     label?.classList.add("seat--held");
-    say(told.title);
   } catch {
     // no connection: the sale itself claims the seat, so nothing is promised here
     if (mine === asked) form.elements.hold.value = "";
@@ -57,9 +57,9 @@ async function hold(radio) {
 }
 
 function say(sentence) {
-  const hint = document.getElementById("any-seat");
-  hint.setAttribute("role", "alert");
-  hint.textContent = sentence;
+  const place = form.querySelector("[data-seat-refused]");
+  place.hidden = !sentence;
+  place.textContent = sentence;
 }
 
 if (form) {
