@@ -84,7 +84,7 @@ def seed(session: Session, hashes: Mapping[str, str], *, now: datetime) -> int:
 
 
 def _vehicles(session: Session, data: Data) -> dict[str, int]:
-    ids = {code: number for code, number in session.execute(select(Vehicle.code, Vehicle.id)).tuples()}
+    ids = {vehicle.code: vehicle.id for vehicle in session.scalars(select(Vehicle))}
     for told in data["vehicles"]:
         if told["code"] not in ids:
             ids[told["code"]] = add_vehicle(session, **told)

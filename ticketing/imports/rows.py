@@ -39,8 +39,8 @@ class Naming:
         return f"{whole[:LONGEST_CODE - 13]}-{hashlib.sha256(whole.encode()).hexdigest()[:12]}"
 
     def stop_code(self, stop: FeedStop) -> str:
-        """The stop's code; one whose file names no state is told from its namesake in another state."""
-        known = stop.state or self.prefix or not self.state
+        """The stop's code; one known by its name alone is told from its namesake in another state."""
+        known = stop.state or stop.lat is not None or self.prefix or not self.state
         return self.code(stop.code if known else f"{self.state}-{stop.code}")
 
 
