@@ -28,6 +28,7 @@ from ticketing.tariffs.service import price
 
 blueprint = Blueprint("counter", __name__, url_prefix="/counter")
 NOTHING_TYPED: Mapping[str, str] = {}
+BOARD_FIELDS = ("origin", "day", "to", "trip", "board", "alight")
 
 
 @blueprint.get("")
@@ -150,12 +151,15 @@ def _cockpit(wanted: Mapping[str, str], typed: Mapping[str, str], problem: Domai
         if shift is None:
             flash("Abra o caixa para vender.", "attention")
             return redirect(url_for("tills.shift"), 303)
-        stop = network.stop(session, shift.stop_id)
+        till = network.stop(session, shift.stop_id)
+        stop = _origin(session, wanted) or till
         day = _day(wanted.get("day", "")) or local_date(now(), stop.zone)
         to = _number(wanted.get("to", ""))
         rows = seats.departures(session, from_stop_id=stop.id, to_place_id=to, day=day, zone=stop.zone, now=now())
         page = render_template(
-            "counter/home.html", shift=shift, stop=stop, day=day, to=to, rows=_board(rows, day, to, wanted),
+            "counter/home.html", shift=shift, till=till, stop=stop, day=day, to=to,
+            rows=_board(rows, stop.id, day, to, wanted),
+            origins=[(each.id, each.name) for each in network.stops_served(session)],
             kinds=list(KINDS.items()), typed=typed, problem=problem,
             destinations=[(place.id, place.name) for place in network.destinations(session, stop.id)],
             errors=problem.fields if problem else {}, offer=_offer(session, wanted, problem),
@@ -164,9 +168,18 @@ def _cockpit(wanted: Mapping[str, str], typed: Mapping[str, str], problem: Domai
     return make_response(page, status_of(problem) if problem else 200)
 
 
-def _board(rows: list[seats.Departure], day: date, to: int | None, wanted: Mapping[str, str]) -> list[dict[str, Any]]:
+def _origin(session: Any, wanted: Mapping[str, str]) -> Any:
+    chosen = _number(wanted.get("origin", ""))
+    try:
+        return network.stop(session, chosen) if chosen else None
+    except DomainError:
+        return None
+
+
+def _board(rows: list[seats.Departure], origin: int, day: date, to: int | None,
+           wanted: Mapping[str, str]) -> list[dict[str, Any]]:
     return [{
-        "href": url_for(".home", day=day.isoformat(), to=to, trip=row.trip.id, board=row.board.seq,
+        "href": url_for(".home", origin=origin, day=day.isoformat(), to=to, trip=row.trip.id, board=row.board.seq,
                         alight=row.alight.seq),
         "departs_at": row.board.departs_at, "zone": row.board.stop.zone, "destination": row.alight.stop.place.name,
         "line": row.line.code, "platform": row.board.stop.platform, "free": row.free, "state": _state(row),
@@ -239,7 +252,7 @@ def _last_sale(session: Any) -> dict[str, Any] | None:
 
 
 def _board_address(form: Mapping[str, str]) -> str:
-    kept: dict[str, Any] = {field: form[field] for field in ("day", "to", "trip", "board", "alight") if form.get(field)}
+    kept: dict[str, Any] = {field: form[field] for field in BOARD_FIELDS if form.get(field)}
     return url_for(".home", **kept)
 
 
