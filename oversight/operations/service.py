@@ -43,10 +43,11 @@ class DayTrip:
 
 @dataclass(frozen=True, slots=True)
 class Needs:
-    """What needs a person: open trips without a title or, leaving soon, without a driver, and, by trip, the tickets
-    of cancelled trips whose price was not given back yet."""
+    """What needs a person: the number of open trips without a title and the first of their days, the trips that leave
+    soon without a driver, and the cancelled trips with tickets whose price was not given back yet."""
 
-    untitled: Sequence[DayTrip]
+    untitled: int
+    untitled_from: date | None
     driverless: Sequence[DayTrip]
     unpaid: Sequence[DayTrip]
 
@@ -64,6 +65,8 @@ _TRIPS = (select(Trip, Line, Vehicle, _FIRST, _LAST, _TITLED, _DRIVEN).join(Line
           .join(Vehicle, Trip.vehicle_id == Vehicle.id).join(_FIRST, (_FIRST.trip_id == Trip.id) & (_FIRST.seq == 0))
           .join(_LAST, (_LAST.trip_id == Trip.id) & (_LAST.seq == _END)).order_by(Trip.departs_at, Trip.id))
 
+_UNTITLED = select(func.count(Trip.id), func.min(Trip.service_date)).where(Trip.status == "open", ~_TITLED)
+
 
 def trips_of_day(session: Session, day: date, *, line: str | None = None) -> list[DayTrip]:
     """The trips of a service day by hour, of one line's code or of all. Three statements."""
@@ -75,8 +78,8 @@ def needs(session: Session, *, now: datetime) -> Needs:
     """What needs a person at `now`, whatever day the page shows."""
     coming = _TRIPS.where(Trip.status == "open", Trip.departs_at >= now)
     unpaid = exists().where(Ticket.trip_id == Trip.id, Ticket.status.in_(ON_BOARD_OR_TO_COME))
-    return Needs(_filled(session, coming.where(~_TITLED)),
-                 _filled(session, coming.where(Trip.departs_at <= now + SOON, ~_DRIVEN)),
+    untitled, first_day = session.execute(_UNTITLED.where(Trip.departs_at >= now)).one()
+    return Needs(untitled, first_day, _filled(session, coming.where(Trip.departs_at <= now + SOON, ~_DRIVEN)),
                  _filled(session, _TRIPS.where(Trip.status == "cancelled", unpaid)))
 
 
@@ -112,11 +115,11 @@ def _filled(session: Session, wanted: Select[Trip, Line, Vehicle, Call, Call, bo
         return []
     counts = {(trip_id, status): count for trip_id, status, count in session.execute(
         select(Ticket.trip_id, Ticket.status, func.count()).where(Ticket.trip_id.in_(ids))
-        .group_by(Ticket.trip_id, Ticket.status)).tuples()}
+        .group_by(Ticket.trip_id, Ticket.status))}
     by_leg = (select(SeatLeg.trip_id, func.count().label("seats")).where(
         SeatLeg.trip_id.in_(ids), SeatLeg.hold_until.is_(None)).group_by(SeatLeg.trip_id, SeatLeg.leg).subquery())
     fullest = dict(session.execute(select(by_leg.c.trip_id, func.max(by_leg.c.seats))
-                                   .group_by(by_leg.c.trip_id)).tuples().all())
+                                   .group_by(by_leg.c.trip_id)).all())
     return [DayTrip(trip, line, vehicle, first, last, _capacity(line, vehicle),
                     counts.get((trip.id, "sold"), 0) + counts.get((trip.id, "boarded"), 0),
                     counts.get((trip.id, "boarded"), 0), fullest.get(trip.id, 0), titled, driven)
