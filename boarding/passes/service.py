@@ -33,7 +33,7 @@ from kernel.vault import Vault
 from ticketing.network.models import Call
 from ticketing.network.policy import HIGHEST_SEAT
 from ticketing.sales.identities import Passenger, opened_or_none
-from ticketing.sales.models import FareLine, Identity
+from ticketing.sales.models import FareLine, Identity, Ticket
 from ticketing.sales.service import Found, fare_lines, find_ticket
 from ticketing.tariffs.policy import LABELS
 
@@ -165,8 +165,14 @@ def ticket_facts(found: Found, passenger: Passenger | None, items: Sequence[Fare
         channel=booking.channel, agent=booking.sold_by, terminal=_town(board), platform=board.stop.platform or "",
         seat=seat_words(ticket.seat), passenger=_who(passenger, erased),
         document=passenger.document if passenger else "",
-        refund_until=f"Devolução integral até {until.day} {until.hour}, {until.zone_name}", bring=_bring(passenger),
+        refund_until=_refund_words(ticket, until), bring=_bring(passenger),
         identity_rule=str(ticket.decisions["identity"]["article"]))
+
+
+def _refund_words(ticket: Ticket, until: LocalTime) -> str:
+    if ticket.sold_at > ticket.refund_until:
+        return "Comprada a menos de 12 h da partida: devolução com a retenção da transportadora"
+    return f"Devolução integral até {until.day} {until.hour}, {until.zone_name}"
 
 
 def seat_words(seat: int) -> str | None:
