@@ -10,7 +10,7 @@ from typing import Any
 from sqlalchemy import ColumnElement, ScalarSelect, Select, delete, func, select
 from sqlalchemy.dialects.postgresql import insert as postgresql_insert
 from sqlalchemy.dialects.sqlite import insert as sqlite_insert
-from sqlalchemy.orm import Session
+from sqlalchemy.orm import Session, aliased
 
 from boarding.doors.models import Roster
 from boarding.doors.policy import capacity
@@ -126,9 +126,9 @@ def _read_trips(session: Session, query: Select[Any]) -> list[DoorTrip]:
 
 def aboard_query(trip_id: ColumnElement[int] | int, stop_seq: ColumnElement[int] | int) -> ScalarSelect[int]:
     """How many seats and standing places are in use when the bus leaves a call: boarded, and going further."""
-    return select(func.count()).select_from(Ticket).where(
-        Ticket.trip_id == trip_id, Ticket.status == "boarded", Ticket.seat > 0,
-        Ticket.alight_seq > stop_seq).scalar_subquery()
+    one = aliased(Ticket)  # the statement around this may speak of a ticket too
+    return select(func.count()).select_from(one).where(
+        one.trip_id == trip_id, one.status == "boarded", one.seat > 0, one.alight_seq > stop_seq).scalar_subquery()
 
 
 def aboard(session: Session, trip_id: int, stop_seq: int) -> int:
@@ -245,7 +245,8 @@ def put_on_roster(session: Session, trip_id: int, staff_id: int, *, now: datetim
     if session.get(Trip, trip_id) is None:
         raise NotFound("no_such_trip", "Esta viagem não existe. Escolha uma da lista.")
     connection = session.connection()
-    put = connection.execute(_ROSTER[connection.dialect.name], {"trip_id": trip_id, "staff_id": staff_id})
+    put = connection.execute(_ROSTER[connection.dialect.name], {"trip_id": trip_id, "staff_id": staff_id},
+                             execution_options={"preserve_rowcount": True})
     if rows_changed(put):
         audit.record(session, "driver_rostered", subject=f"trip {trip_id}", details={"driver": login}, now=now,
                      actor=actor)

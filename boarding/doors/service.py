@@ -41,6 +41,7 @@ from ticketing.sales.identities import Passenger, opened_or_none
 from ticketing.sales.models import Identity, Ticket
 from ticketing.sales.service import board_ticket, read_code
 
+_COUNTED = {"preserve_rowcount": True}
 _SCAN = {"sqlite": sqlite_insert(Scan).on_conflict_do_nothing(),
          "postgresql": postgresql_insert(Scan).on_conflict_do_nothing()}
 _CHECK = {"sqlite": sqlite_insert(DocumentCheck).on_conflict_do_nothing(),
@@ -119,7 +120,7 @@ def record_scan(session: Session, trip_id: int, shown: Presentation, *, keys: Ma
             "driver": actor, "kind": shown.kind, "stop_seq": shown.stop_seq, "at": moment.at, "received_at": now,
             "result": told.result.value, "facts": facts}
     connection = session.connection()
-    if rows_changed(connection.execute(_SCAN[connection.dialect.name], scan)) != 1:
+    if rows_changed(connection.execute(_SCAN[connection.dialect.name], scan, execution_options=_COUNTED)) != 1:
         raise _other_trips_id()
     return _first_answer(Scan(**scan), seen, vault)
 
