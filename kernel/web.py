@@ -136,12 +136,21 @@ def start_web(app: Flask, database: Database) -> None:
     manager = LoginManager(app)
     manager.session_protection = None  # a driver's phone changes its address along the road
     manager.user_loader(_load_staff)
+    app.before_request(_check_text)
     app.after_request(_finish)
     app.register_error_handler(DomainError, _domain_error)
     app.register_error_handler(CSRFError, _csrf_error)
     app.register_error_handler(HTTPException, _http_error)
     app.register_error_handler(OperationalError, _busy)
     app.register_error_handler(Exception, _unexpected)
+
+
+def _check_text() -> ResponseReturnValue | None:
+    """Refuse a NUL anywhere in a request: one database cannot store it, the other can, and nobody types it."""
+    texts = [request.path, *request.args.values(), *request.form.values()]
+    if any("\0" in text for text in texts) or (request.is_json and b"\\u0000" in request.get_data()):
+        return answer(400, "unreadable", "Há um caractere que não se pode ler. Digite de novo.")
+    return None
 
 
 def _database() -> Database:

@@ -96,7 +96,7 @@ def trips_on(session: Session, day: date, line_code: str) -> list[TripLine]:
     trips = list(session.scalars(wanted.options(joinedload(Trip.line), selectinload(Trip.calls))
                                  .order_by(Trip.departs_at, Trip.id)))
     counted: dict[int, int] = dict(session.execute(select(Ticket.trip_id, func.count()).where(
-        Ticket.trip_id.in_([trip.id for trip in trips]), Ticket.status.in_(LIVE)).group_by(Ticket.trip_id)).tuples())
+        Ticket.trip_id.in_([trip.id for trip in trips]), Ticket.status.in_(LIVE)).group_by(Ticket.trip_id)).all())
     return [TripLine(trip, trip.calls[0], trip.calls[-1], counted.get(trip.id, 0)) for trip in trips]
 
 
@@ -107,7 +107,7 @@ def look_at_trip(session: Session, trip_id: int, *, vault: Vault, now: datetime,
     ended = max((local_date(hold.released_at, journey.calls[-1].stop.zone) for hold in holds if hold.released_at),
                 default=None)
     rows = session.execute(select(Ticket, Identity).outerjoin(Identity, Identity.ticket_id == Ticket.id).where(
-        Ticket.trip_id == trip_id).order_by(Ticket.seat, Ticket.board_seq, Ticket.id)).tuples()
+        Ticket.trip_id == trip_id).order_by(Ticket.seat, Ticket.board_seq, Ticket.id))
     manifest = [_listed(journey, ticket, row, ended, vault) for ticket, row in rows]
     tariff = session.scalars(select(Tariff).where(
         Tariff.line_id == journey.line.id, Tariff.starts_on <= journey.trip.service_date).order_by(
@@ -133,7 +133,7 @@ def look_for_document(session: Session, kind: str, number: str, issuer: str, *, 
         .join(Trip, Ticket.trip_id == Trip.id).join(Line, Trip.line_id == Line.id)
         .join(board, and_(board.trip_id == Ticket.trip_id, board.seq == Ticket.board_seq))
         .join(alight, and_(alight.trip_id == Ticket.trip_id, alight.seq == Ticket.alight_seq))
-        .where(Identity.tag.in_(_tags(session, vault, text))).order_by(board.departs_at.desc(), Ticket.id)).tuples()
+        .where(Identity.tag.in_(_tags(session, vault, text))).order_by(board.departs_at.desc(), Ticket.id))
     found = [Found(ticket, line, on, off, opened_or_none(row, ticket.code, vault))
              for ticket, row, line, on, off in rows]
     audit.record(session, "inspector_looked", subject="document", now=now, actor=actor, details={"tickets": len(found)})
