@@ -282,6 +282,21 @@ def test_a_section_table_does_not_unsay_what_was_registered_about_a_stop(session
     assert find_by_code(session, Stop, "SC-TUBARAO").name == "Terminal Rodoviário de Tubarão"
 
 
+def test_a_town_is_the_same_with_and_without_accents(session, sections):
+    in_earnest(session)
+    bring(session, sections(SECTIONS))
+    loaded = bring(session, sections("prefixo,uf,origem,destino,km\nT-2,SC,TUBARAO,CRICIUMA CENTRO,60\n"
+                                     "T-2,SC,CRICIUMA CENTRO,CRICIUMA (ponto 2),2\nT-3,SC,criciúma,Orleans,50\n"))
+    assert loaded.new["stop"] == 3 and loaded.new["place"] == 3
+    assert session.scalar(select(func.count()).where(Place.name == "CRICIUMA")) == 0
+
+
+def test_names_in_other_scripts_keep_their_marks_apart(session, read):
+    rehearse(session, read({**TABLES, "stops.txt": "stop_id,stop_name,stop_lat,stop_lon\nFLN,かき,35,139\nLGS,がき,35.1,139\n"
+                                                   "SJO,SÃO JOSÉ,35.2,139\nXAP,Sao Jose,35.3,139\n"}))
+    assert set(session.scalars(select(Place.name))) == {"かき", "がき", "SÃO JOSÉ"}
+
+
 def test_new_times_of_a_departure_replace_the_old_ones(session, read):
     rehearse(session, read(TABLES))
     later = {**TABLES, "stop_times.txt": TABLES["stop_times.txt"].replace("06:30:00,06:30:00", "06:20:00,06:20:00")}

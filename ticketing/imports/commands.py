@@ -60,7 +60,7 @@ def import_command(path: Path, kind: str | None, rehearsal: bool, report: IO[str
             opened = open_trips(session, days=days, now=now, actor=OPERATOR) if days is not None else None
     if report:
         json.dump(_report(path, rehearsal, loaded, result.refused, opened), report, ensure_ascii=False, indent=1)
-    _tell_refused(result.refused)
+    _tell_refused(result.refused, report is not None)
     if loaded is None:
         raise InvalidInput("nothing_imported", "Nada foi importado.")
     _tell_loaded(loaded, opened)
@@ -192,18 +192,21 @@ def _report(path: Path, rehearsal: bool, loaded: service.Loaded | None, refused:
                         for row in refused]}
 
 
-def _tell_refused(refused: tuple[Refused, ...]) -> None:
+def _tell_refused(refused: tuple[Refused, ...], reported: bool) -> None:
     first = {row.code: row for row in reversed(refused)}
     for code, number in Counter(row.code for row in refused).most_common():
         row = first[code]
         where = f"{row.file}, linha {row.line}" if row.line else row.file
         click.echo(f"Recusado {number} x {code} (o primeiro em {where}): {row.reason}", err=True)
+    if len(refused) > len(first) and not reported:
+        click.echo("Para ver cada linha recusada, use --report ARQUIVO.json.", err=True)
 
 
 def _tell_loaded(loaded: service.Loaded, opened: int | None) -> None:
+    click.echo(f"{'':<12}{'entraram':>10}{'mudaram':>10}")
     for table, name in TABLES.items():
         if table in loaded.new:
-            click.echo(f"{name:<12}{loaded.new[table]:>7} novos{loaded.changed[table]:>7} alterados")
+            click.echo(f"{name:<12}{loaded.new[table]:>10}{loaded.changed[table]:>10}")
     if opened is not None:
         click.echo(f"{opened} viagens abertas.")
 

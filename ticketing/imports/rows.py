@@ -1,7 +1,9 @@
 """Writes a feed's rows into the network's tables, each by its code: bulk inserts, and updates of what differs."""
 
 import hashlib
-from collections.abc import Callable, Iterable, Mapping
+import re
+import unicodedata
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from decimal import Decimal
 from typing import Any, TypeVar
@@ -16,8 +18,8 @@ from ticketing.network.models import Line, Pattern, PatternCall, Place, Slot, St
 
 NO_STATE = "--"  # a feed from elsewhere: no state's law is cited for its lines
 LONGEST_CODE = 80
-# a section table knows a stop by its name alone: it does not unsay what was registered about it
-SAID_BY_OTHERS = ("place_id", "name", "zone", "platform", "latitude", "longitude")
+LONGEST_TOWN = 120
+LATIN_ACCENTS = re.compile("[\u0300-\u036f]")
 
 VehicleOf = Callable[[FeedSlot], int]
 Row = Mapping[str, Any]
@@ -67,36 +69,50 @@ class Tally:
 
 
 def keep_stops(tally: Tally, feed: Feed, naming: Naming) -> dict[str, int]:
-    places = list(tally.session.scalars(select(Place)))
-    wanted = {_place_key(stop, naming): {"ibge_code": stop.ibge} for stop in feed.stops}
-    known = {(place.name, place.state): place for place in places}
-    by_ibge = {place.ibge_code: place for place in places if place.ibge_code}
-    for key, row in wanted.items():
-        if row["ibge_code"] in by_ibge:
-            known[key] = by_ibge[row["ibge_code"]]
-    rows = {key: {"name": key[0], "state": key[1], **row} for key, row in wanted.items()}
-    place_ids = tally.keep(Place, {key: known[key] for key in wanted if key in known}, rows,
-                           fixed=("name", "state", "ibge_code"))
+    """The ids of the feed's stops by their code in the feed.
+
+    A table knows a stop by its name alone: it does not unsay what was registered about one.
+    """
     codes = {stop.code: naming.stop_code(stop) for stop in feed.stops}
-    stops = {stop.code: stop for stop in tally.session.scalars(select(Stop))}
-    ids = tally.keep(Stop, {code: stops[code] for code in codes.values() if code in stops}, {
-        codes[stop.code]: {
-            "code": codes[stop.code], "place_id": place_ids[_place_key(stop, naming)], "name": stop.name,
-            "zone": stop.zone, "platform": stop.platform, "latitude": _plain(stop.lat), "longitude": _plain(stop.lon)}
-        for stop in feed.stops}, fixed=() if any(stop.lat for stop in feed.stops) else SAID_BY_OTHERS)
+    known = {stop.code: stop for stop in tally.session.scalars(select(Stop))}
+    there = {code: known[code] for code in codes.values() if code in known}
+    told = [stop for stop in feed.stops if stop.lat is not None or codes[stop.code] not in there]
+    places = _keep_places(tally, told, naming)
+    ids = tally.keep(Stop, there, {codes[stop.code]: {
+        "code": codes[stop.code], "place_id": places[stop.code], "name": stop.name, "zone": stop.zone,
+        "platform": stop.platform, "latitude": _plain(stop.lat), "longitude": _plain(stop.lon)} for stop in told})
     return {code: ids[here] for code, here in codes.items()}
 
 
-def _place_key(stop: FeedStop, naming: Naming) -> tuple[str, str]:
-    return (stop.place or stop.name)[:120], stop.state or naming.state or NO_STATE
+def _keep_places(tally: Tally, stops: Sequence[FeedStop], naming: Naming) -> dict[str, int]:
+    """The ids of the stops' towns by stop code: the town of that IBGE code, or of that name whatever its accents."""
+    towns = list(tally.session.scalars(select(Place)))
+    by_name = {(_folded(town.name), town.state): town for town in towns}
+    by_ibge = {town.ibge_code: town for town in towns if town.ibge_code}
+    keys: dict[str, tuple[str, str]] = {}
+    rows: dict[tuple[str, str], Row] = {}
+    there: dict[tuple[str, str], Place] = {}
+    for stop in stops:
+        name, state = (stop.place or stop.name)[:LONGEST_TOWN], stop.state or naming.state or NO_STATE
+        keys[stop.code] = key = _folded(name), state
+        rows.setdefault(key, {"name": name, "state": state, "ibge_code": stop.ibge})
+        if town := by_ibge.get(stop.ibge or "") or by_name.get(key):
+            there[key] = town
+    ids = tally.keep(Place, there, rows, fixed=("name", "state", "ibge_code"))
+    return {code: ids[key] for code, key in keys.items()}
+
+
+def _folded(name: str) -> str:
+    """For comparison: case and the accents of Latin letters away; the marks of other scripts stay."""
+    return LATIN_ACCENTS.sub("", unicodedata.normalize("NFKD", name)).casefold()
 
 
 def _plain(degrees: Decimal | None) -> str | None:
     return None if degrees is None else f"{degrees:f}"
 
 
-def keep_lines(tally: Tally, feed: Feed, naming: Naming, carrier_id: int,
-                rehearsal: bool) -> dict[str, int]:
+def keep_lines(tally: Tally, feed: Feed, naming: Naming, carrier_id: int, rehearsal: bool) -> dict[str, int]:
+    """The ids of the feed's lines by their code here. Raises InvalidInput, Conflict."""
     there = {line.code: line for line in tally.session.scalars(select(Line))}
     rows: dict[str, Row] = {}
     for line in feed.lines:
