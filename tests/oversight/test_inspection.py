@@ -73,7 +73,7 @@ def test_a_trip_shows_who_travels_by_what_title_and_tariff(database, world, tick
         ticket_id = session.scalar(select(Ticket.id).where(Ticket.code == tickets[0]))
         board_ticket(session, ticket_id, 0, now=at("2026-03-03T09:25"), actor="motorista")
     page = inspector.get(f"/inspector/trips/{world.long_trip}").text
-    for shown in (PERSON["name"], CIN["name"], "RG 4.321.098 SSP/SC", "000.000.012-44", *tickets[:3], "concessão Ato 1", "Ato 10",
+    for shown in (PERSON["name"], CIN["name"], "RG 4.321.098 SSP/SC", "000.000.012-44", *tickets[:3], "concessão, de 01/01/2024 a 01/01/2034", "Ato 1", "Ato 10",
                   "11 poltronas", "204 km", "3 de 3 guardadas", "03/03/2026 06:25, Criciúma", "art. 11-A"):
         assert shown in page or shown in page.replace("\n", " "), shown
     assert "sem a identificação exigida" not in page
