@@ -2,7 +2,7 @@
 
 from datetime import date, timedelta
 
-from flask import Blueprint, current_app, flash, make_response, redirect, render_template, request, url_for
+from flask import Blueprint, flash, make_response, redirect, render_template, request, url_for
 from flask.typing import ResponseReturnValue
 
 from kernel.clock import local_date
@@ -28,7 +28,7 @@ def trips() -> ResponseReturnValue:
         return render_template(
             "office/trips.html", day=day, today=today, line=line, lines=service.lines(session),
             rows=service.trips_of_day(session, day, line=line or None), needs=service.needs(session, now=now()),
-            before=day - timedelta(days=1), after=day + timedelta(days=1), rosters=_rosters())
+            before=day - timedelta(days=1), after=day + timedelta(days=1))
 
 
 @blueprint.get("/trips/<int(max=2147483647):trip_id>")
@@ -69,11 +69,6 @@ def _trip_page(trip_id: int, problem: DomainError | None) -> ResponseReturnValue
             "office/trip.html", sheet=service.trip_sheet(session, trip_id), reasons=list(CANCEL_REASONS.items()),
             problem=problem, errors=problem.fields if problem else {}, typed=request.form)
     return make_response(shown, status_of(problem) if problem else 200)
-
-
-def _rosters() -> str | None:
-    """Where the office says who drives, when that page is part of this application."""
-    return next((rule.rule for rule in current_app.url_map.iter_rules() if rule.rule == "/office/rosters"), None)
 
 
 def _day(text: str) -> date | None:
