@@ -27,8 +27,9 @@ def world(session):
 @pytest.fixture
 def sell(session, world, vault):
     def sell(**changes):
+        now = changes.pop("now", NOW)
         changes.setdefault("booking", service.new_code())
-        return service.sell(session, order(world, **changes), vault=vault, now=changes.pop("now", NOW), actor="agent")
+        return service.sell(session, order(world, **changes), vault=vault, now=now, actor="agent")
     return sell
 
 
@@ -231,3 +232,14 @@ def test_several_passengers_are_sold_together_or_not_at_all(session, world, vaul
     sold = service.sell(session, family, vault=vault, now=NOW, actor="agent")
     assert len(set(sold.tickets)) == 3
     assert len(session.scalars(select(Ticket)).all()) == 3
+
+
+def test_every_refusal_of_a_sale_names_its_rule(session, sell, world):
+    sell(seat=5)
+    trips = {"seat_taken": {"seat": 5}, "seat_not_for_sale": {"seat": 1}, "identity_required": {"identity": {}},
+             "hold_over": {"hold": "0" * 32}, "already_left": {"now": NOW + timedelta(days=3)}}
+    for code, changes in trips.items():
+        with pytest.raises((Conflict, RuleViolation)) as refusal:
+            sell(**changes)
+        assert refusal.value.code == code
+        assert refusal.value.citation.rule.startswith("T")

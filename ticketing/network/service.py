@@ -11,7 +11,9 @@ from sqlalchemy.orm import Session, aliased
 from kernel import audit
 from kernel.clock import local_date, service_instant
 from kernel.db import rows_changed
+from kernel.decisions import Citation
 from kernel.errors import Conflict, InvalidInput, NotFound
+from ticketing.network.laws import CARRIER
 from ticketing.network.models import (
     Call,
     Carrier,
@@ -105,11 +107,13 @@ def check_open_for_sale(journey: Journey, now: datetime) -> None:
     Raises Conflict `trip_not_open` or `already_left`, RuleViolation (T2).
     """
     if journey.trip.status != "open":
-        raise Conflict("trip_not_open", "Esta viagem foi cancelada ou encerrada. Escolha outra.")
+        raise Conflict("trip_not_open", "Esta viagem foi cancelada ou encerrada. Escolha outra.",
+                       citation=Citation("T13", f"{CARRIER}: vende-se viagem aberta"))
     check_sale_within_title([journey.title] if journey.title else [], journey.trip.service_date,
                             state=journey.line.state)
     if now > journey.board.departs_at + timedelta(minutes=journey.trip.delay_minutes):
-        raise Conflict("already_left", "O ônibus já saiu desta parada. Escolha outra viagem.")
+        raise Conflict("already_left", "O ônibus já saiu desta parada. Escolha outra viagem.",
+                       citation=Citation("T13", f"{CARRIER}: vende-se até a partida da parada"))
 
 
 def open_trips(session: Session, *, days: int | None = None, now: datetime, actor: str) -> int:

@@ -13,12 +13,14 @@ from sqlalchemy.dialects.sqlite import insert as sqlite_insert
 from sqlalchemy.orm import Session, aliased
 
 from kernel.db import UtcDateTime, rows_changed
+from kernel.decisions import Citation
 from kernel.errors import Conflict
+from ticketing.network.laws import CARRIER
 from ticketing.network.models import Call, Line, Stop, Trip, Vehicle
 from ticketing.network.policy import HIGHEST_SEAT, read_layout, standing_numbers
 from ticketing.network.service import Journey
 from ticketing.seats.models import LegNumber, SeatHold, SeatLeg
-from ticketing.seats.policy import check_seat, choose_seat, free_seats
+from ticketing.seats.policy import capacity_citation, check_seat, choose_seat, free_seats
 
 SWEPT_AT_ONCE = 200
 
@@ -131,7 +133,8 @@ def claim(session: Session, journey: Journey, seat: int, *, until: datetime | No
         "last": journey.alight_seq, "now": now}))
     if won != journey.alight_seq - journey.board_seq:
         raise Conflict("seat_taken", f"A poltrona {seat} acabou de ser vendida neste trecho. Escolha outra.",
-                       fields={"seat": f"A poltrona {seat} acabou de ser vendida. Escolha outra."})
+                       fields={"seat": f"A poltrona {seat} acabou de ser vendida. Escolha outra."},
+                       citation=capacity_citation(state=journey.line.state, day=journey.day))
     return SeatHold(id=hold_id, **values)
 
 
@@ -139,7 +142,8 @@ def confirm(session: Session, code: str, journey: Journey, *, now: datetime, act
     """Turn one's own live hold on these legs into a sale. Raises Conflict `hold_over` when it is gone or expired."""
     hold = session.scalar(select(SeatHold).where(SeatHold.code == code))
     over = Conflict("hold_over", "A reserva da poltrona venceu e nada foi cobrado. Escolha a poltrona de novo.",
-                    fields={"seat": "A reserva venceu. Escolha de novo."})
+                    fields={"seat": "A reserva venceu. Escolha de novo."},
+                    citation=Citation("T13", f"{CARRIER}: reserva por {journey.carrier.hold_minutes} minutos"))
     if hold is None or hold.holder != actor or (hold.trip_id, hold.leg_from, hold.leg_to) != (
             journey.trip.id, journey.board_seq, journey.alight_seq):
         raise over
@@ -184,7 +188,8 @@ def pick_seat(session: Session, journey: Journey, *, now: datetime) -> int:
                        journey.board_seq, journey.alight_seq, legs=journey.legs, choose=secrets.choice)
     if seat is None:
         raise Conflict("full", "Não há poltrona livre em todo este trecho. Escolha outra viagem.",
-                       fields={"seat": "Não há poltrona livre neste trecho."})
+                       fields={"seat": "Não há poltrona livre neste trecho."},
+                       citation=capacity_citation(state=journey.line.state, day=journey.day))
     return seat
 
 
