@@ -8,6 +8,8 @@ from tests.web.conftest import PASS, ready, says, type_code
 from tests.web.stub_door import ASKS, UNKNOWN, answer
 
 pytestmark = pytest.mark.browser
+NO_DEVICES = "Object.defineProperty(navigator, 'mediaDevices', {value: undefined})"
+NOT_SECURE = f"{NO_DEVICES}; Object.defineProperty(window, 'isSecureContext', {{value: false}})"
 HUNG_CAMERA = "navigator.mediaDevices.getUserMedia = () => new Promise(() => undefined)"
 
 

@@ -231,7 +231,3 @@ def test_a_second_enter_of_the_hand_reader_confirms_no_document(scan, door) -> N
     scan.keyboard.press("Enter")
     expect(scan.locator(".verdict-seat")).to_contain_text("13")
     assert [post["text"] for post in door.posts] == ["K7P39QXA", "ZZP39QXA"]
-
-
-NO_DEVICES = "Object.defineProperty(navigator, 'mediaDevices', {value: undefined})"
-NOT_SECURE = f"{NO_DEVICES}; Object.defineProperty(window, 'isSecureContext', {{value: false}})"
