@@ -103,11 +103,12 @@ class Database:
 
     def __init__(self, url: str) -> None:
         if url.startswith("sqlite"):
-            self.engine: Engine = create_engine(url)
+            self.engine: Engine = create_engine(url, hide_parameters=True)  # an error may quote no name or document
             event.listen(self.engine, "connect", _sqlite_connect)
             event.listen(self.engine, "begin", _sqlite_begin)
         else:
-            self.engine = create_engine(url, pool_size=5, max_overflow=5, pool_pre_ping=True)
+            self.engine = create_engine(url, pool_size=5, max_overflow=5, pool_pre_ping=True,
+                                        hide_parameters=True)
         self._writing = self.engine.execution_options(sqlite_begin="IMMEDIATE")
 
     @contextmanager

@@ -36,6 +36,8 @@ def enter() -> ResponseReturnValue:
         return render_template("login.html", next=request.form.get("next", ""), login=login,
                                error="Usuário ou senha não conferem. Confira e tente de novo."), 401
     with transaction() as db:
+        if current_user.is_authenticated:
+            auth.end_session(db, current_user.token)  # the one before on this browser, so that no copy of it lives on
         current = auth.start_session(db, staff, now=now())
     session.clear()  # nothing from before the sign-in goes on: a planted cookie gains nothing
     login_user(current)
