@@ -8,6 +8,7 @@ from sqlalchemy import func, select
 from kernel import auth
 from kernel.auth import HOME_OF_ROLE, ROLE_ACTIONS, ROLES, SESSION_LENGTH, SHORTEST_PASSWORD, SignIn, Staff
 from kernel.errors import Conflict, InvalidInput
+from kernel.login import limiter
 from tests.instants import NOW
 
 PASSWORD = "uma senha comprida"
