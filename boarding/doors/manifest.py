@@ -1,13 +1,13 @@
 """A trip as its driver works it: its calls and places, who is on its list, who is aboard, who drives it."""
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from datetime import date, datetime, timedelta
 from itertools import groupby
 from operator import attrgetter
 from typing import Any
 
-from sqlalchemy import ColumnElement, ScalarSelect, Select, delete, func, select
+from sqlalchemy import ColumnElement, ScalarSelect, bindparam, delete, func, select
 from sqlalchemy.dialects.postgresql import insert as postgresql_insert
 from sqlalchemy.dialects.sqlite import insert as sqlite_insert
 from sqlalchemy.orm import Session, aliased
@@ -85,6 +85,8 @@ _TRIP = (select(Trip.id, Trip.status, Trip.delay_minutes, Line.code, Line.name, 
          .join(Roster, Roster.trip_id == Trip.id).join(Line, Trip.line_id == Line.id)
          .join(Vehicle, Trip.vehicle_id == Vehicle.id).join(Call, Call.trip_id == Trip.id)
          .join(Stop, Call.stop_id == Stop.id).join(Place, Stop.place_id == Place.id))
+_ONE = _TRIP.where(Trip.id == bindparam("trip_id"), Roster.staff_id == bindparam("staff_id")).order_by(Call.seq)
+_LOCKED = _ONE.with_for_update(of=Trip, key_share=True)
 
 
 def driver_trip(session: Session, trip_id: int, *, staff_id: int, lock: bool = False) -> DoorTrip:
@@ -92,10 +94,7 @@ def driver_trip(session: Session, trip_id: int, *, staff_id: int, lock: bool = F
 
     `lock` makes scans of one trip take turns on PostgreSQL, as they do on SQLite, so that the last place is given once.
     """
-    query = _TRIP.where(Trip.id == trip_id, Roster.staff_id == staff_id).order_by(Call.seq)
-    if lock:
-        query = query.with_for_update(of=Trip, key_share=True)
-    trips = _read_trips(session, query)
+    trips = _read_trips(session.execute(_LOCKED if lock else _ONE, {"trip_id": trip_id, "staff_id": staff_id}))
     if not trips:
         raise NotFound("no_such_trip", "Esta viagem não está na sua escala. Fale com o escritório.")
     return trips[0]
@@ -105,14 +104,14 @@ def driver_trips(session: Session, *, staff_id: int, now: datetime) -> list[Door
     """The driver's trips that are running, or that leave today or tomorrow at their first stop, by hour."""
     query = _TRIP.where(Roster.staff_id == staff_id, Trip.arrives_at > now - SHOWN_AFTER_ARRIVAL,
                         Trip.departs_at < now + timedelta(hours=48)).order_by(Trip.departs_at, Trip.id, Call.seq)
-    return [trip for trip in _read_trips(session, query)
+    return [trip for trip in _read_trips(session.execute(query))
             if local_date(trip.origin.departs_at, trip.origin.zone)
             <= local_date(now, trip.origin.zone) + timedelta(days=1)]
 
 
-def _read_trips(session: Session, query: Select[Any]) -> list[DoorTrip]:
+def _read_trips(found: Iterable[Any]) -> list[DoorTrip]:
     trips = []
-    for trip_id, group in groupby(session.execute(query), key=attrgetter("id")):
+    for trip_id, group in groupby(found, key=attrgetter("id")):
         rows = list(group)
         first = rows[0]
         trips.append(DoorTrip(
@@ -124,16 +123,19 @@ def _read_trips(session: Session, query: Select[Any]) -> list[DoorTrip]:
     return trips
 
 
-def aboard_query(trip_id: ColumnElement[int] | int, stop_seq: ColumnElement[int] | int) -> ScalarSelect[int]:
+def aboard_query(trip_id: ColumnElement[int], stop_seq: ColumnElement[int]) -> ScalarSelect[int]:
     """How many seats and standing places are in use when the bus leaves a call: boarded, and going further."""
     one = aliased(Ticket)  # the statement around this may speak of a ticket too
     return select(func.count()).select_from(one).where(
         one.trip_id == trip_id, one.status == "boarded", one.seat > 0, one.alight_seq > stop_seq).scalar_subquery()
 
 
+_ABOARD = select(aboard_query(bindparam("trip_id"), bindparam("stop_seq")))
+
+
 def aboard(session: Session, trip_id: int, stop_seq: int) -> int:
     """The number aboard when the bus leaves that call."""
-    return session.scalars(select(aboard_query(trip_id, stop_seq))).one()
+    return session.scalars(_ABOARD, {"trip_id": trip_id, "stop_seq": stop_seq}).one()
 
 
 @dataclass(frozen=True, slots=True)

@@ -7,7 +7,7 @@ from typing import Any
 from zoneinfo import ZoneInfo
 
 from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PublicKey
-from sqlalchemy import and_, case, func, null, select
+from sqlalchemy import and_, bindparam, case, func, select
 from sqlalchemy.dialects.postgresql import insert as postgresql_insert
 from sqlalchemy.dialects.sqlite import insert as sqlite_insert
 from sqlalchemy.orm import Session, aliased
@@ -46,6 +46,22 @@ _SCAN = {"sqlite": sqlite_insert(Scan).on_conflict_do_nothing(),
          "postgresql": postgresql_insert(Scan).on_conflict_do_nothing()}
 _CHECK = {"sqlite": sqlite_insert(DocumentCheck).on_conflict_do_nothing(),
           "postgresql": postgresql_insert(DocumentCheck).on_conflict_do_nothing()}
+
+_BOARD = aliased(Call)
+_SHOWN = func.coalesce(select(Pass.ticket_id).where(Pass.id == bindparam("pass_id")).scalar_subquery(),
+                       select(Ticket.id).where(Ticket.code == bindparam("code")).correlate(None).scalar_subquery())
+_THEIRS = aliased(Trip)
+# built once: putting this together costs more than running it
+_KNOWN = (
+    select(Scan, DocumentCheck, Ticket, Identity, Line.code, Line.name, _BOARD.departs_at, Stop.zone,
+           aboard_query(bindparam("trip_id"), func.coalesce(Scan.stop_seq, bindparam("stop_seq"))).label("aboard"))
+    .select_from(Trip).outerjoin(Scan, Scan.id == bindparam("scan_id"))
+    .outerjoin(DocumentCheck, DocumentCheck.scan_id == Scan.id)
+    .outerjoin(Ticket, Ticket.id == case((Scan.id.is_not(None), Scan.ticket_id), else_=_SHOWN))
+    .outerjoin(Identity, Identity.ticket_id == Ticket.id).outerjoin(_THEIRS, _THEIRS.id == Ticket.trip_id)
+    .outerjoin(Line, Line.id == _THEIRS.line_id)
+    .outerjoin(_BOARD, and_(_BOARD.trip_id == Ticket.trip_id, _BOARD.seq == Ticket.board_seq))
+    .outerjoin(Stop, Stop.id == _BOARD.stop_id).where(Trip.id == bindparam("trip_id")))
 
 
 @dataclass(frozen=True, slots=True)
@@ -186,20 +202,8 @@ def _presented(seen: _Seen, revision: int | None) -> Presented | None:
 def _look_up(session: Session, trip_id: int, scan_id: str, *, stop_seq: int = 0, body: PassBody | None = None,
              code: str | None = None) -> _Seen:
     """The scan of that id and its ticket; for a new one the ticket of the pass or of the code. One statement."""
-    board, stop, theirs = aliased(Call), aliased(Stop), aliased(Trip)
-    fresh = null() if body is None and code is None else (
-        select(Pass.ticket_id).where(Pass.id == body.pass_id).scalar_subquery() if body
-        else select(Ticket.id).where(Ticket.code == code).correlate(None).scalar_subquery())
-    row = session.execute(
-        select(Scan, DocumentCheck, Ticket, Identity, Line.code, Line.name, board.departs_at, stop.zone,
-               aboard_query(trip_id, func.coalesce(Scan.stop_seq, stop_seq)).label("aboard"))
-        .select_from(Trip).outerjoin(Scan, Scan.id == scan_id)
-        .outerjoin(DocumentCheck, DocumentCheck.scan_id == Scan.id)
-        .outerjoin(Ticket, Ticket.id == case((Scan.id.is_not(None), Scan.ticket_id), else_=fresh))
-        .outerjoin(Identity, Identity.ticket_id == Ticket.id).outerjoin(theirs, theirs.id == Ticket.trip_id)
-        .outerjoin(Line, Line.id == theirs.line_id)
-        .outerjoin(board, and_(board.trip_id == Ticket.trip_id, board.seq == Ticket.board_seq))
-        .outerjoin(stop, stop.id == board.stop_id).where(Trip.id == trip_id)).one()
+    row = session.execute(_KNOWN, {"trip_id": trip_id, "scan_id": scan_id, "stop_seq": stop_seq, "code": code,
+                                   "pass_id": body.pass_id if body else None}).one()
     if row.Scan is not None and row.Scan.trip_id != trip_id:
         raise _other_trips_id()
     return _Seen(row.Scan, row.DocumentCheck, row.Ticket, row.Identity, row.aboard, row.code, row.name,

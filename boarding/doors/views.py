@@ -25,6 +25,7 @@ office = Blueprint("rosters", __name__, url_prefix="/office")
 
 WORKER_POLICY = "default-src 'none'; script-src 'self' 'wasm-unsafe-eval'; connect-src 'self'"
 OFFICE_ZONE = "America/Sao_Paulo"  # the day that the roster opens with; both states' days are one click away
+SCAN_IN, DOCUMENT_IN, ANSWER_OUT = ScanIn(), DocumentIn(), AnswerOut()
 TRIP = "/trips/<int(max=2147483647):trip_id>"
 
 
@@ -54,14 +55,14 @@ def scan(trip_id: int) -> ResponseReturnValue:
 @blueprint.post(TRIP + "/scans")
 @guard("board")
 def scans(trip_id: int) -> ResponseReturnValue:
-    told = read(ScanIn(), request.get_json())
+    told = read(SCAN_IN, request.get_json())
     return _json(_record(trip_id, Presentation(**{**told, "id": str(told["id"])})))
 
 
 @blueprint.post(TRIP + "/scans/<uuid:scan_id>/answer")
 @guard("board")
 def documents(trip_id: int, scan_id: UUID) -> ResponseReturnValue:
-    return _json(_answer(trip_id, scan_id, read(DocumentIn(), request.get_json())))
+    return _json(_answer(trip_id, scan_id, read(DOCUMENT_IN, request.get_json())))
 
 
 @blueprint.get("/scanner/worker.js")
@@ -108,7 +109,7 @@ def answer(trip_id: int, scan_id: UUID) -> ResponseReturnValue:
 @guard("board")
 def document(trip_id: int, scan_id: UUID) -> ResponseReturnValue:
     given = {name: value for name, value in request.form.items() if name in ("outcome", "reason") and value}
-    _answer(trip_id, scan_id, read(DocumentIn(), given))
+    _answer(trip_id, scan_id, read(DOCUMENT_IN, given))
     return redirect(url_for(".answer", trip_id=trip_id, scan_id=scan_id), 303)
 
 
@@ -180,7 +181,7 @@ def _answer(trip_id: int, scan_id: UUID, told: dict[str, Any]) -> Answer:
 
 
 def _json(answer: Answer) -> ResponseReturnValue:
-    return jsonify(AnswerOut().dump(answer))
+    return jsonify(ANSWER_OUT.dump(answer))
 
 
 def _issuer() -> Issuer:
