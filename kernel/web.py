@@ -142,6 +142,7 @@ def start_web(app: Flask, database: Database) -> None:
     app.register_error_handler(CSRFError, _csrf_error)
     app.register_error_handler(HTTPException, _http_error)
     app.register_error_handler(OperationalError, _busy)
+    app.register_error_handler(RecursionError, _too_deep)
     app.register_error_handler(Exception, _unexpected)
 
 
@@ -223,6 +224,12 @@ def _busy(error: OperationalError) -> ResponseReturnValue:
     return answer(503, "busy", "O sistema está ocupado e nada foi gravado. Tente de novo em alguns segundos.")
 
 
+def _too_deep(error: RecursionError) -> ResponseReturnValue:
+    # only what was sent can be nested so deep: no code here calls itself
+    log.warning("nested too deep", extra={"request_id": request_id()}, exc_info=error)
+    return answer(400, "unreadable", "O pedido não foi entendido.")
+
+
 def _unexpected(error: Exception) -> ResponseReturnValue:
     log.error("unexpected error", extra={"request_id": request_id()}, exc_info=error)
     return answer(500, "unexpected", "Algo falhou do nosso lado e nada foi gravado. Tente de novo; se repetir, "
@@ -239,7 +246,7 @@ def _finish(response: Response) -> Response:
     headers["Permissions-Policy"] = "camera=(self), geolocation=(), microphone=()"
     if current_app.config["SESSION_COOKIE_SECURE"]:
         headers["Strict-Transport-Security"] = "max-age=31536000; includeSubDomains"
-    if request.endpoint != "static":
+    if request.endpoint != "static" or response.status_code >= 400:
         headers.setdefault("Cache-Control", "no-store")
     rule = request.url_rule.rule if request.url_rule else "unmatched"
     log.info("request", extra={"request_id": request_id(), "method": request.method, "route": rule,
