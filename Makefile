@@ -48,13 +48,13 @@ venv: .venv/installed  ## what the product runs on, in .venv
 
 venv-test: .venv/installed-test
 
-.venv/installed: requirements.txt
+.venv/installed: requirements.txt constraints.txt
 	@$(needs_python); $(answer)
 	@test -x $(BIN)/python || $(PYTHON) -m venv .venv
 	$(BIN)/python -m pip install --quiet --disable-pip-version-check -r requirements.txt
 	@touch $@
 
-.venv/installed-test: requirements.txt requirements-dev.txt requirements-postgres.txt | .venv/installed
+.venv/installed-test: requirements.txt requirements-dev.txt requirements-postgres.txt constraints.txt | .venv/installed
 	@missing=0; $(needs_tests); $(answer)
 	$(BIN)/python -m pip install --quiet --disable-pip-version-check -r requirements-dev.txt
 	@if ! ls /usr/lib/postgresql/*/bin/initdb >/dev/null 2>&1 && test -z "$$TEST_DATABASE_URL"; then \

@@ -11,7 +11,7 @@ ROOMS = ("ticketing", "boarding", "refunds", "oversight")
 PYTHON = ("kernel", *ROOMS, "demo", "migrations", "benchmarks", "tests")
 TOP_LEVEL = {
     "app.py", *PYTHON, "templates", "static", "docs", ".ci", "README.md", "Makefile", "Procfile", "pyproject.toml",
-    "requirements.txt", "requirements-dev.txt", "requirements-postgres.txt", ".gitignore", "LICENSE", "NOTICE",
+    "requirements.txt", "requirements-dev.txt", "requirements-postgres.txt", "constraints.txt", ".gitignore", "LICENSE", "NOTICE",
 }
 KERNEL = {"__init__", "audit", "auth", "clock", "commands", "config", "db", "decisions", "errors", "filters", "jobs", "login", "logs",
           "money", "repeats", "vault", "web"}

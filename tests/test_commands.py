@@ -14,7 +14,7 @@ TOOLS = ("sh", "test", "touch", "ls", "sed", "echo")
 @pytest.fixture
 def machine(tmp_path):
     """A folder with the Makefile alone, and a PATH with hardly anything on it."""
-    for name in ("Makefile", "requirements.txt", "requirements-dev.txt", "requirements-postgres.txt"):
+    for name in ("Makefile", "requirements.txt", "requirements-dev.txt", "requirements-postgres.txt", "constraints.txt"):
         shutil.copy(ROOT / name, tmp_path)
     (tmp_path / "bin").mkdir()
     for tool in TOOLS:
