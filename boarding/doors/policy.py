@@ -118,7 +118,8 @@ class Verdict:
 
 
 def verdict(reading: str, presented: Presented | None, door: Door) -> Verdict:
-    """The first rule that holds, in the order of docs/architecture.md.
+    """The first rule that holds: readable, known, this trip, not cancelled, not paid back, newest, not yet aboard,
+    in time, at a stop that was paid for, a place left.
 
     `reading` is what the text was: "ok" and the failures of `passes.signing.Outcome`, or "code" for a typed code or a
     name. A late bus never expires its own passes: only a trip that was closed does.

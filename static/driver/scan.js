@@ -65,7 +65,7 @@ function take(kind, text, at = performance.now()) {
   setAside();
   const known = busy.get(text);
   if (known) reopen(known);
-  else ask({ id: newId(), kind, text: text.slice(0, LONGEST_TEXT), at });
+  else ask({ id: newId(), kind, text: text.slice(0, LONGEST_TEXT).replaceAll("\0", "\ufffd"), at }); // no NUL gets in
 }
 
 /** A question passed over stays in reach. */

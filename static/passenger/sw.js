@@ -57,7 +57,7 @@ async function openTicket(request, pathname) {
     if (kept && answer.status === 404) await store.delete(pathname);
     return answer;
   } catch {
-    return kept ?? new Response(NOT_KEPT, { status: 503, headers: { "Content-Type": "text/html; charset=utf-8" } });
+    return kept ?? new Response(NOT_KEPT, { status: 404, headers: { "Content-Type": "text/html; charset=utf-8" } });
   }
 }
 
