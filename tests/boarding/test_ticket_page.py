@@ -1,8 +1,6 @@
-"""Page, roll and picture show the same ticket; the fonts are the published ones."""
+"""Page, roll and picture show the same ticket."""
 
-import hashlib
 import html
-import json
 import re
 from pathlib import Path
 
@@ -67,13 +65,3 @@ def test_the_style_sheet_holds_no_colour_of_its_own():
     assert not re.search(r"#[0-9a-fA-F]{3,8}\b|rgb|hsl", sheet)
     for name in set(re.findall(r"var\((--[a-z0-9-]+)", sheet)):
         assert f"{name}:" in tokens, name
-
-
-def test_every_font_is_the_published_file_with_its_licence():
-    listed = json.loads((ROOT / "static/vendor.json").read_text(encoding="utf-8"))
-    for entry in listed:
-        assert hashlib.sha256((ROOT / "static" / entry["file"]).read_bytes()).hexdigest() == entry["sha256"]
-        assert entry["name"] and entry["version"] and entry["licence"]
-        assert (ROOT / "static" / entry["licence_file"]).stat().st_size > 500
-    fonts = {path.relative_to(ROOT / "static").as_posix() for path in (ROOT / "static/fonts").glob("*.[tow]*f*")}
-    assert fonts == {entry["file"] for entry in listed if entry["file"].startswith("fonts/")}
