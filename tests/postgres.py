@@ -9,6 +9,7 @@ import fcntl
 import importlib.util
 import os
 import pwd
+import shlex
 import shutil
 import socket
 import subprocess
@@ -26,7 +27,9 @@ MISSING = (
     "requirements-postgres.txt`, or set TEST_DATABASE_URL to a server where databases may be created."
 )
 # A test run must leave no server behind even when it is killed outright, so a shell waits for its process to vanish.
-WATCH = "while kill -0 $1 2>/dev/null; do sleep 1; done; kill -INT $2 2>/dev/null; sleep 2; rm -rf $3"
+WATCH = "while kill -0 $1 2>/dev/null; do sleep 1; done; kill -INT $(head -n 1 $2) 2>/dev/null; sleep 2; rm -rf $3"
+FAST = "-c fsync=off -c synchronous_commit=off -c full_page_writes=off -c autovacuum=off"
+DURABLE = "-c fsync=on -c synchronous_commit=on"
 
 
 @contextlib.contextmanager
@@ -44,7 +47,7 @@ def server_url(run: Path, parent: int) -> str:
     known = run / "postgres.url"
     with locked(run / "postgres.lock"):
         if not known.exists():
-            known.write_text(_start(run / "postgres", parent))
+            known.write_text(start(run / "postgres", parent))
     return known.read_text()
 
 
@@ -54,10 +57,7 @@ def stop(run: Path) -> None:
         for made in run.glob("*.postgresql"):
             drop(administration(server_url(run, os.getpid())), template_name(run, made.stem))
         return
-    data = run / "postgres" / "data"
-    if (data / "postmaster.pid").exists():
-        command = [str(_programs(run / "postgres") / "pg_ctl"), "-D", str(data), "-m", "immediate", "-w", "stop"]
-        subprocess.run(command, check=False, stdout=subprocess.DEVNULL, **_as_owner())
+    stop_in(run / "postgres")
 
 
 def template_name(run: Path, name: str) -> str:
@@ -84,7 +84,8 @@ def drop(admin: Engine, name: str) -> None:
         connection.execute(text(f"DROP DATABASE IF EXISTS {name} WITH (FORCE)"))
 
 
-def _start(home: Path, parent: int) -> str:
+def start(home: Path, parent: int, durability: str = FAST) -> str:
+    """The URL of a new server in a new folder `home`; it ends with the process `parent`."""
     home.mkdir(mode=0o755)
     account = _as_owner()
     if account:
@@ -93,18 +94,38 @@ def _start(home: Path, parent: int) -> str:
     _call([programs / "initdb", "-D", data, "-U", OWNER, "-A", "trust", "-E", "UTF8", "--locale=C", "--no-sync"])
     for _attempt in range(5):  # another program may take the free port first
         port = _free_port()
-        settings = (f"-p {port} -k {home} -c listen_addresses=127.0.0.1 -c max_connections=200 -c fsync=off "
-                    "-c synchronous_commit=off -c full_page_writes=off -c autovacuum=off -c timezone=UTC")
-        start = [programs / "pg_ctl", "-D", data, "-l", log, "-w", "-o", settings, "start"]
-        if _call(start, check=False) == 0:
+        settings = (f"-p {port} -k {home} -c listen_addresses=127.0.0.1 -c max_connections=200 -c timezone=UTC "
+                    + durability)
+        if _call([programs / "pg_ctl", "-D", data, "-l", log, "-w", "-o", settings, "start"], check=False) == 0:
             break
     else:
         pytest.exit(f"PostgreSQL did not start: {log.read_text()[-800:] if log.exists() else 'no log'}", returncode=3)
-    postmaster = (data / "postmaster.pid").read_text().split()[0]
-    subprocess.Popen(["sh", "-c", WATCH, "watch", str(parent), postmaster, str(home.parent)],
+    subprocess.Popen(["sh", "-c", WATCH, "watch", str(parent), str(data / "postmaster.pid"), str(home.parent)],
                      start_new_session=True, stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL,
                      stderr=subprocess.DEVNULL)
     return f"postgresql+psycopg://{OWNER}@127.0.0.1:{port}/postgres"
+
+
+def start_again(home: Path) -> None:
+    """Start a server that was killed, on its own port, with its own settings; it recovers before this returns."""
+    data = home / "data"
+    _program, *settings = shlex.split((data / "postmaster.opts").read_text())
+    _call([_programs(home) / "pg_ctl", "-D", data, "-l", home / "log", "-w", "-o", shlex.join(settings), "start"])
+
+
+def processes(home: Path) -> list[int]:
+    """The server's first process, then all that it started and that run now."""
+    postmaster = int((home / "data" / "postmaster.pid").read_text().split()[0])
+    children = Path(f"/proc/{postmaster}/task/{postmaster}/children").read_text().split()
+    return [postmaster, *map(int, children)]
+
+
+def stop_in(home: Path) -> None:
+    """End the server of a folder at once."""
+    data = home / "data"
+    if (data / "postmaster.pid").exists():
+        command = [str(_programs(home) / "pg_ctl"), "-D", str(data), "-m", "immediate", "-w", "stop"]
+        subprocess.run(command, check=False, stdout=subprocess.DEVNULL, **_as_owner())
 
 
 def _call(command: list, check: bool = True) -> int:
