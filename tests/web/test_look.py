@@ -6,8 +6,9 @@ from pathlib import Path
 import pytest
 
 ROOT = Path(__file__).resolve().parents[2]
-SHEETS = sorted((ROOT / "static" / "css").glob("*.css"))
+SHEETS = sorted((ROOT / "static").rglob("*.css"))
 TEMPLATES = sorted((ROOT / "templates").rglob("*.html"))
+SCRIPTS = [path for path in sorted((ROOT / "static").rglob("*.js")) if "vendor" not in path.parts]
 THEMES = ("light", "dark", "night", "glare")
 TEXT, SHAPE = 4.5, 3.0
 
@@ -17,7 +18,7 @@ PAIRS = [
       for ground in ("paper", "surface", "sunken")],
     *[("ink", f"{state}-wash", TEXT) for state in ("go", *STATES)],
     *[(f"{state}-text", f"{state}-wash", TEXT) for state in ("go", *STATES)],
-    *[(f"on-{state}", state, TEXT) for state in ("go", *STATES, "sign")],
+    *[(f"on-{state}", state, TEXT) for state in ("go", "attention", "stop", "sign")],
     ("on-go", "go-strong", TEXT), ("on-stop", "stop-strong", TEXT), ("on-sold", "sold", TEXT),
     *[(ink, "board", TEXT) for ink in ("board-ink", "board-soft", "board-lamp", "board-ok", "board-stop")],
     ("on-board-pick", "board-pick", TEXT), ("paper", "ink", TEXT),
@@ -67,8 +68,8 @@ def test_every_pair_of_colours_is_readable_in_every_theme(theme: str) -> None:
 
 def test_every_colour_token_stands_in_a_pair() -> None:
     seen = {name for pair in PAIRS for name in pair[:2]}
-    # hairlines and the inner line of a plate are decoration: what they part is also parted by space
-    assert set(_tokens("light")) - seen == {"line", "board-line", "halo", "sign-line"}
+    # hairlines, the inner line of a plate and the edge of information are decoration: space, sign and word say it too
+    assert set(_tokens("light")) - seen == {"line", "board-line", "halo", "sign-line", "info"}
 
 
 def test_only_the_tokens_hold_colours() -> None:
@@ -90,6 +91,37 @@ def test_templates_name_only_icons_that_are_drawn() -> None:
     for template in TEMPLATES:
         text = re.sub(r"\{#.*?#\}", "", template.read_text(), flags=re.S)
         assert set(re.findall(r"""\bicon\(["']([a-z-]+)["']""", text)) <= drawn, template.name
+
+
+def _pages_and_scripts() -> str:
+    """What is written on pages, notes to the reader left out, and in scripts."""
+    pages = "".join(re.sub(r"\{#.*?#\}", "", template.read_text(), flags=re.S) for template in TEMPLATES)
+    views = "".join(path.read_text() for room in ("ticketing", "boarding", "refunds", "oversight") for path in (ROOT / room).rglob("*.py"))
+    return pages + views + "".join(script.read_text() for script in SCRIPTS)
+
+
+def test_every_drawn_icon_is_used() -> None:
+    drawn = set(re.findall(r'<symbol id="([a-z-]+)"', (ROOT / "static" / "icons.svg").read_text()))
+    assert {name for name in drawn if not re.search(rf"""["']{name}["']""", _pages_and_scripts())} == set()
+
+
+def test_every_token_is_used() -> None:
+    css = "".join(sheet.read_text() for sheet in SHEETS)
+    assert set(re.findall(r"(?<!\w)--([a-z0-9-]+):", css)) - set(re.findall(r"var\(--([a-z0-9-]+)", css)) == set()
+
+
+def _beginning(name: str) -> str:
+    """The fixed part of a class that a page completes with a state, such as `tag--`, `icon-`; else the whole."""
+    return next((name[:name.index(joint) + len(joint)] for joint in ("--", "icon-", "paper-") if joint in name), name)
+
+
+@pytest.mark.parametrize("sheet", SHEETS, ids=lambda sheet: sheet.stem)
+def test_every_class_of_a_style_sheet_stands_on_a_page(sheet: Path) -> None:
+    written = _pages_and_scripts()
+    rules = re.sub(r"\{[^{}]*\}", "{}", re.sub(r"/\*.*?\*/|\"[^\"]*\"", "", sheet.read_text(), flags=re.S))
+    unused = {name for name in re.findall(r"\.([a-z][a-z0-9-]*)", rules)
+              if not re.search(rf"(?<![\w-])({name}(?![\w-])|{_beginning(name)}(?=['{{$ ]))", written)}
+    assert unused == set()
 
 
 def test_templates_carry_no_script_or_style_of_their_own() -> None:
