@@ -304,15 +304,17 @@ def test_the_worker_erases_sweeps_opens_and_forgets(app, code, database, vault):
     run(database, vault, now)
     for moment in (now, OVER):
         run_due(app.extensions["database"], composition._jobs(app), now=moment)
-    assert {turn.name: turn.outcome for turn in turns(database)} == {
-        "retention": "ok", "sweep_holds": "ok", "open_trips": "ok", "forget_repeats": "ok"}
+    outcomes = {turn.name: turn.outcome for turn in turns(database)}
+    assert {"retention", "sweep_holds", "open_trips", "forget_repeats"} <= set(outcomes)
+    assert set(outcomes.values()) == {"ok"}
     assert identities(database) == 0
 
 
 def test_the_worker_tells_a_step_too_long_and_goes_on_with_the_rest(app, code, database, vault):
     run_due(app.extensions["database"], composition._jobs(app), now=NOW + timedelta(days=366))
-    assert {turn.name: turn.outcome for turn in turns(database)} == {
-        "retention": "step_too_long", "sweep_holds": "ok", "open_trips": "ok", "forget_repeats": "ok"}
+    outcomes = {turn.name: turn.outcome for turn in turns(database)}
+    assert outcomes.pop("retention") == "step_too_long"
+    assert set(outcomes.values()) == {"ok"}
     assert passenger(database, vault, code).name == PERSON["name"]
 
 
@@ -340,7 +342,7 @@ def test_nothing_starts_on_another_system_s_vault(settings, database, vault, tmp
     Vault.create([tmp_path / "other.vault"], NOW.date())
     monkeypatch.setattr(composition, "read_settings", lambda: replace(settings, vault_files=(tmp_path / "other.vault",)))
     monkeypatch.setattr(composition, "start_logging", lambda level: None)
-    with pytest.raises(VaultError, match="another system"):
+    with pytest.raises(SystemExit, match="another system"):
         composition.serve()
     monkeypatch.setattr(composition, "read_settings", lambda: settings)
     assert composition.serve().test_client().get("/health").status_code == 200
