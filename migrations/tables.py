@@ -2,17 +2,18 @@
 
 from boarding.doors import models as doors
 from boarding.passes import models as passes
-from kernel import audit, auth, jobs, repeats
+from kernel import audit, auth, jobs, outbox, repeats
 from kernel.db import Base
 from oversight.retention import models as retention
 from refunds.windows import models as windows
 from ticketing.network import models as network
+from ticketing.online import models as online
 from ticketing.payments import models as payments
 from ticketing.sales import models as sales
 from ticketing.seats import models as seats
 from ticketing.tariffs import models as tariffs
 
-ROOMS = (audit, auth, jobs, repeats, network, tariffs, seats, sales, payments, passes, doors, windows, retention)
+ROOMS = (audit, auth, jobs, outbox, repeats, network, tariffs, seats, sales, payments, online, passes, doors, windows, retention)
 APPEND_ONLY = ("audit_entry", "ledger_entry", "scan", "document_check", "tariff", "section_fare", "fare_line",
-               "refund")
+               "refund", "receipt")
 metadata = Base.metadata
