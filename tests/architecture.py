@@ -14,13 +14,14 @@ TOP_LEVEL = {
     "requirements.txt", "requirements-dev.txt", "requirements-postgres.txt", "constraints.txt", ".gitignore", "LICENSE", "NOTICE",
 }
 KERNEL = {"__init__", "audit", "auth", "clock", "commands", "config", "db", "decisions", "errors", "filters", "jobs", "login", "logs",
-          "money", "repeats", "vault", "web"}
+          "money", "outbox", "repeats", "vault", "web"}
 LEAF_FILES = {"__init__", "policy", "models", "service", "schemas", "views", "api", "commands"}
 NAMED_FILES = {  # a module named for what it is, where a leaf has a thing of its own
     "ticketing/network": {"laws"},
     "ticketing/imports": {"gtfs", "sections", "tables", "rows"},
     "ticketing/sales": {"documents", "identities"},
-    "boarding/passes": {"signing", "drawing", "typesetting"},
+    "ticketing/online": {"search"},
+    "boarding/passes": {"signing", "drawing", "paper", "typesetting"},
     "boarding/doors": {"manifest"},
 }
 LONGEST_FILE = 300

@@ -12,6 +12,7 @@ from kernel.money import Money
 Picture = dict[str, Any]
 CHOICES = {  # values that a table's checks ask for and the first choice of a column does not meet
     "ticket.alight_seq": 2, "seat_hold.leg_to": 2, "seat_hold.status": "sold",
+    "pending_booking.alight_seq": 2,
 }
 VALUES = {int: 1, bool: False, str: "çã", bytes: b"\x00\xff", dict: {"a": [1]}, date: date(2026, 3, 2),
           datetime: datetime(2026, 3, 2, 12, tzinfo=UTC), Decimal: Decimal("1.5"), Money: Money(150)}

@@ -3,7 +3,7 @@
 from datetime import datetime
 from typing import Any
 
-from sqlalchemy import JSON, ForeignKey, String
+from sqlalchemy import JSON, CheckConstraint, ForeignKey, String
 from sqlalchemy.orm import Mapped, mapped_column
 
 from kernel.db import Base
@@ -11,16 +11,20 @@ from kernel.money import Money
 
 
 class Refund(Base):
-    """What was paid back and what was kept, by which rule; `refunded` + `kept` is the ticket's fare."""
+    """What was paid back and what was kept, by which rule; `refunded` + `kept` is the ticket's fare.
+
+    A PIX goes back through no till: its payout (ticketing/payments) names the return.
+    """
 
     __tablename__ = "refund"
+    __table_args__ = (CheckConstraint("(method = 'pix') = (shift_id IS NULL)", name="till"),)
 
     ticket_id: Mapped[int] = mapped_column(ForeignKey("ticket.id"), primary_key=True)
     refunded: Mapped[Money]
     kept: Mapped[Money]
     method: Mapped[str] = mapped_column(String(8))
     reference: Mapped[str | None] = mapped_column(String(40))
-    shift_id: Mapped[int] = mapped_column(ForeignKey("shift.id"))
+    shift_id: Mapped[int | None] = mapped_column(ForeignKey("shift.id"))
     paid_at: Mapped[datetime]
     paid_by: Mapped[str] = mapped_column(String(60))
     decision: Mapped[Any] = mapped_column(JSON)

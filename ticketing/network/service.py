@@ -4,6 +4,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import date, datetime, timedelta
 from decimal import Decimal
+from typing import Any
 
 from sqlalchemy import and_, insert, select, update
 from sqlalchemy.orm import Session, aliased
@@ -36,6 +37,7 @@ from ticketing.network.policy import (
 )
 
 LONGEST_OPEN_DAYS = 400
+CLOSED_AFTER_ARRIVAL = timedelta(days=2)
 
 
 @dataclass(frozen=True, slots=True)
@@ -143,6 +145,18 @@ def open_trips(session: Session, *, days: int | None = None, now: datetime, acto
     return opened
 
 
+def close_trips(session: Session, *, now: datetime, actor: str) -> int:
+    """Close every open trip that should have arrived two days ago; the number closed.
+
+    Its longest delay and the 24 hours in which a no-show is settled have passed by then.
+    """
+    closed = rows_changed(session.execute(update(Trip).where(
+        Trip.status == "open", Trip.arrives_at < now - CLOSED_AFTER_ARRIVAL).values(status="closed")))
+    if closed:
+        audit.record(session, "trips_closed", subject="timetable", details={"trips": closed}, now=now, actor=actor)
+    return closed
+
+
 def runs_on(slot: Slot, day: date) -> bool:
     """Whether the timetable slot runs on a service day; an exception wins over the weekday and the period."""
     told = slot.exceptions.get(day.isoformat())
@@ -222,6 +236,37 @@ def stops_served(session: Session) -> list[Stop]:
     served = select(PatternCall.stop_id).distinct()
     return list(session.scalars(select(Stop).join(Place, Stop.place_id == Place.id).where(Stop.id.in_(served))
                                 .order_by(Place.name, Stop.name)))
+
+
+@dataclass(frozen=True, slots=True)
+class ServedPlace:
+    """A town where buses call, and the zones of its stops (one, but for a town on a border)."""
+
+    id: int
+    name: str
+    state: str
+    zones: frozenset[str]
+
+
+def places_served(session: Session) -> list[ServedPlace]:
+    """Every town where a pattern calls, by name. One statement."""
+    served = select(PatternCall.stop_id).distinct()
+    rows = session.execute(select(Place.id, Place.name, Place.state, Stop.zone).join(Stop, Stop.place_id == Place.id)
+                           .where(Stop.id.in_(served)).distinct().order_by(Place.name, Place.state, Stop.zone))
+    zones: dict[tuple[int, str, str], set[str]] = {}
+    for row in rows:
+        zones.setdefault((row.id, row.name, row.state), set()).add(row.zone)
+    return [ServedPlace(*place, frozenset(found)) for place, found in zones.items()]
+
+
+def courses(session: Session, trip_ids: Sequence[int]) -> dict[int, list[Any]]:
+    """The calls of several trips in order, as plain rows of what a price needs. One statement, however many trips."""
+    found: dict[int, list[Any]] = {trip_id: [] for trip_id in trip_ids}
+    rows = session.execute(select(Call.trip_id, Call.seq, Call.stop_id, Call.km, Call.km_estimated, Call.road)
+                           .where(Call.trip_id.in_(found)).order_by(Call.trip_id, Call.seq))
+    for row in rows:
+        found[row.trip_id].append(row)
+    return found
 
 
 def destinations(session: Session, stop_id: int) -> list[Place]:

@@ -1,7 +1,7 @@
 """Holding, selling and freeing seats. One function owns the row-count test that stops a seat being sold twice."""
 
 import secrets
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 from datetime import date, datetime, time, timedelta
 from typing import Any
@@ -12,6 +12,7 @@ from sqlalchemy.dialects.postgresql import insert as postgresql_insert
 from sqlalchemy.dialects.sqlite import insert as sqlite_insert
 from sqlalchemy.orm import Session, aliased
 
+from kernel.clock import local_date
 from kernel.db import UtcDateTime, rows_changed
 from kernel.decisions import Citation
 from kernel.errors import Conflict
@@ -85,6 +86,11 @@ _BUSY = (select(func.count(func.distinct(SeatLeg.seat))).where(
     SeatLeg.trip_id == Trip.id, SeatLeg.leg >= _FROM.seq, SeatLeg.leg < _TO.seq, SeatLeg.seat <= HIGHEST_SEAT,
     or_(SeatLeg.hold_until.is_(None), SeatLeg.hold_until > bindparam("now", type_=UtcDateTime)))
     .correlate(Trip, _FROM, _TO).scalar_subquery())
+_ARRIVES = aliased(Stop, name="arrives")
+_DEPARTURES = (select(Trip, Line, Vehicle.layout, _FROM, _TO, _BUSY).join(Line, Trip.line_id == Line.id)
+               .join(Vehicle, Trip.vehicle_id == Vehicle.id).join(_FROM, _FROM.trip_id == Trip.id)
+               .join(_TO, _TO.trip_id == Trip.id).where(_TO.seq > _FROM.seq, Trip.status != "closed")
+               .order_by(_FROM.departs_at, Trip.id, _FROM.seq, _TO.seq))
 
 
 def departures(session: Session, *, from_stop_id: int, to_place_id: int | None, day: date, zone: str,
@@ -94,14 +100,28 @@ def departures(session: Session, *, from_stop_id: int, to_place_id: int | None, 
     A trip that calls twice at a place gives one row per boarding call, the shortest stretch.
     """
     start = datetime.combine(day, time(), ZoneInfo(zone))
-    found = (select(Trip, Line, Vehicle.layout, _FROM, _TO, _BUSY).join(Line, Trip.line_id == Line.id)
-             .join(Vehicle, Trip.vehicle_id == Vehicle.id).join(_FROM, _FROM.trip_id == Trip.id)
-             .join(_TO, _TO.trip_id == Trip.id)
-             .where(_FROM.stop_id == from_stop_id, _TO.seq > _FROM.seq, _FROM.departs_at >= start,
-                    _FROM.departs_at < start + timedelta(days=1), Trip.status != "closed")
-             .order_by(_FROM.departs_at, Trip.id, _FROM.seq, _TO.seq))
+    found = _DEPARTURES.where(_FROM.stop_id == from_stop_id, _FROM.departs_at >= start,
+                              _FROM.departs_at < start + timedelta(days=1))
+    return _rows(session, found, to_place_id, now)
+
+
+def departures_between(session: Session, *, from_place_id: int, to_place_id: int, day: date, zones: Collection[str],
+                       now: datetime) -> list[Departure]:
+    """The day's departures from any stop of one town to any stop of another, by hour. One statement.
+
+    `zones` are those of the first town's stops; the day is the local one of each boarding call.
+    """
+    starts = [datetime.combine(day, time(), ZoneInfo(zone)) for zone in zones]
+    boards = select(Stop.id).where(Stop.place_id == from_place_id)
+    found = _DEPARTURES.where(_FROM.stop_id.in_(boards), _FROM.departs_at >= min(starts),
+                              _FROM.departs_at < max(starts) + timedelta(days=1))
+    return [row for row in _rows(session, found, to_place_id, now)
+            if local_date(row.board.departs_at, row.board.stop.zone) == day]
+
+
+def _rows(session: Session, found: Any, to_place_id: int | None, now: datetime) -> list[Departure]:
     if to_place_id is not None:
-        found = found.join(Stop, _TO.stop_id == Stop.id).where(Stop.place_id == to_place_id)
+        found = found.join(_ARRIVES, _TO.stop_id == _ARRIVES.id).where(_ARRIVES.place_id == to_place_id)
     rows: dict[tuple[int, int], Departure] = {}
     for trip, line, layout, board, alight, busy in session.execute(found, {"now": now}):
         seats = len(read_layout(layout).seats_for_sale)
@@ -155,6 +175,20 @@ def confirm(session: Session, code: str, journey: Journey, *, now: datetime, act
     if rows_changed(moved) != 1 or rows_changed(legs) != hold.leg_to - hold.leg_from:
         raise over
     return hold
+
+
+def lengthen(session: Session, code: str, *, until: datetime, now: datetime, actor: str) -> bool:
+    """Let one's own live hold last until a later instant; whether it was still alive."""
+    hold = session.execute(select(SeatHold.id, SeatHold.leg_from, SeatHold.leg_to).where(
+        SeatHold.code == code, SeatHold.holder == actor)).first()
+    if hold is None:
+        return False
+    held = session.execute(update(SeatHold).where(
+        SeatHold.id == hold.id, SeatHold.status == "held", SeatHold.expires_at > now).values(expires_at=until)
+        .execution_options(synchronize_session=False))
+    legs = session.execute(update(SeatLeg).where(SeatLeg.hold_id == hold.id, SeatLeg.hold_until > now)
+                           .values(hold_until=until).execution_options(synchronize_session=False))
+    return rows_changed(held) == 1 and rows_changed(legs) == hold.leg_to - hold.leg_from
 
 
 def free(session: Session, hold_id: int) -> None:

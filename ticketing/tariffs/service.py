@@ -1,7 +1,9 @@
 """The price of a journey by the tariff in force on the day of sale, and registering a new version."""
 
+from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 from datetime import date, datetime
+from typing import Any
 
 from sqlalchemy import and_, select
 from sqlalchemy.orm import Session
@@ -10,6 +12,7 @@ from kernel import audit
 from kernel.clock import local_date
 from kernel.errors import RuleViolation
 from kernel.money import Money
+from ticketing.network.models import Line
 from ticketing.network.service import Journey
 from ticketing.tariffs.models import SectionFare, Tariff
 from ticketing.tariffs.policy import (
@@ -43,20 +46,78 @@ def price(session: Session, journey: Journey, *, now: datetime) -> Price:
     Raises RuleViolation (T3) when there is no version, the pair is not sold, or its kilometres are an estimate.
     """
     today = local_date(now, journey.board.stop.zone)
+    stretch = Stretch(journey.line, journey.calls, journey.board_seq, journey.alight_seq, today)
     row = session.execute(_IN_FORCE.outerjoin(SectionFare, and_(
         SectionFare.tariff_id == Tariff.id, SectionFare.from_stop_id == journey.board.stop_id,
         SectionFare.to_stop_id == journey.alight.stop_id,
     )).where(Tariff.line_id == journey.line.id, Tariff.starts_on <= today)).first()
     if row is None:
-        raise RuleViolation("no_tariff_in_force", "Esta linha não tem tarifa em vigor hoje. Avise o escritório.",
-                            citation=tariff_citation(state=journey.line.state, day=today))
-    tariff: Tariff = row[0]
-    section: Money | SectionSale | None = None if row[1] is None else NOT_SOLD if row[2] is None else row[2]
-    stretch = stretch_of(journey.calls, journey.board_seq, journey.alight_seq)
-    estimated = any(call.km_estimated for call in journey.calls[journey.board_seq:journey.alight_seq + 1])
-    priced = fare(as_version(tariff), stretch, section_fare=section, estimated=estimated,
-                  rehearsal=journey.line.rehearsal, state=journey.line.state, day=today)
+        raise _none_in_force(stretch)
+    return _priced(stretch, row[0], None if row[1] is None else NOT_SOLD if row[2] is None else row[2])
+
+
+@dataclass(frozen=True, slots=True)
+class Stretch:
+    """What a price is made of; `calls` are the trip's in order, `day` the local date of sale at the boarding stop."""
+
+    line: Line
+    calls: Sequence[Any]
+    board_seq: int
+    alight_seq: int
+    day: date
+
+    @property
+    def pair(self) -> tuple[int, int]:
+        """The stops of the two ends."""
+        return self.calls[self.board_seq].stop_id, self.calls[self.alight_seq].stop_id
+
+
+def prices(session: Session, stretches: Sequence[Stretch]) -> list[Price | RuleViolation]:
+    """The price of each stretch, or why it is not sold (T3), in the order given. Two statements for any number."""
+    lines = {stretch.line.id for stretch in stretches}
+    versions: dict[int, list[Tariff]] = {}
+    for tariff in session.scalars(select(Tariff).where(Tariff.line_id.in_(lines)).order_by(
+            Tariff.starts_on.desc(), Tariff.id.desc())):
+        versions.setdefault(tariff.line_id, []).append(tariff)
+    chosen = [next((tariff for tariff in versions.get(stretch.line.id, []) if tariff.starts_on <= stretch.day), None)
+              for stretch in stretches]
+    sections = _sections(session, {tariff.id for tariff in chosen if tariff}, stretches)
+    return [_priced_or_refused(stretch, tariff, sections) for stretch, tariff in zip(stretches, chosen, strict=True)]
+
+
+def _sections(session: Session, tariffs: Collection[int],
+              stretches: Sequence[Stretch]) -> dict[tuple[int, int, int], Money | None]:
+    pairs = {stretch.pair for stretch in stretches}
+    rows = session.execute(select(SectionFare.tariff_id, SectionFare.from_stop_id, SectionFare.to_stop_id,
+                                  SectionFare.amount).where(
+        SectionFare.tariff_id.in_(tariffs), SectionFare.from_stop_id.in_({pair[0] for pair in pairs}),
+        SectionFare.to_stop_id.in_({pair[1] for pair in pairs})))
+    return {(row.tariff_id, row.from_stop_id, row.to_stop_id): row.amount for row in rows}
+
+
+def _priced_or_refused(stretch: Stretch, tariff: Tariff | None,
+                       sections: dict[tuple[int, int, int], Money | None]) -> Price | RuleViolation:
+    if tariff is None:
+        return _none_in_force(stretch)
+    key = (tariff.id, *stretch.pair)
+    try:
+        section = sections.get(key) if key in sections else None
+        return _priced(stretch, tariff, NOT_SOLD if key in sections and section is None else section)
+    except RuleViolation as refusal:
+        return refusal
+
+
+def _priced(stretch: Stretch, tariff: Tariff, section: Money | SectionSale | None) -> Price:
+    board, alight, line = stretch.board_seq, stretch.alight_seq, stretch.line
+    estimated = any(call.km_estimated for call in stretch.calls[board:alight + 1])
+    priced = fare(as_version(tariff), stretch_of(stretch.calls, board, alight), section_fare=section,
+                  estimated=estimated, rehearsal=line.rehearsal, state=line.state, day=stretch.day)
     return Price(tariff.id, tariff.act, priced)
+
+
+def _none_in_force(stretch: Stretch) -> RuleViolation:
+    return RuleViolation("no_tariff_in_force", "Esta linha não tem tarifa em vigor hoje. Avise o escritório.",
+                         citation=tariff_citation(state=stretch.line.state, day=stretch.day))
 
 
 def as_version(tariff: Tariff) -> TariffVersion:
