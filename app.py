@@ -9,6 +9,7 @@ import click
 from flask import Flask
 from flask.typing import ResponseReturnValue
 from jinja2 import StrictUndefined
+from limits.errors import ConfigurationError
 from werkzeug.middleware.proxy_fix import ProxyFix
 
 from boarding.doors import views as doors
@@ -16,12 +17,13 @@ from boarding.passes import views as passes
 from boarding.passes.service import Issuer, derive_link_secret
 from boarding.passes.signing import KeyRing
 from demo import commands as demo
+from demo import seed as demonstration
 from kernel import clock, filters, jobs, login, repeats, web
 from kernel.commands import Group, database_commands, staff_commands, vault_commands
 from kernel.config import ConfigError, Settings, read_settings
 from kernel.db import Database
 from kernel.logs import start_logging
-from kernel.vault import Vault
+from kernel.vault import Vault, VaultError
 from oversight.inspection import views as inspections
 from oversight.operations import views as operations
 from oversight.retention import commands as retention_commands
@@ -30,7 +32,7 @@ from refunds.windows import views as refund_windows
 from ticketing.imports import commands as network
 from ticketing.imports.service import find_by_code
 from ticketing.network.models import Stop
-from ticketing.network.service import open_trips
+from ticketing.network.service import close_trips, open_trips
 from ticketing.payments import views as tills
 from ticketing.sales import views as sales
 from ticketing.seats import service as seats
@@ -54,7 +56,11 @@ def create_app(settings: Settings | None = None) -> Flask:
                           pass_issuer=Issuer(keys, derive_link_secret(settings.secret_key), vault))
     web.start_web(app, Database(settings.database_url))
     filters.start_filters(app)
-    login.limiter.init_app(app)
+    try:
+        login.limiter.init_app(app)
+    except (ConfigurationError, ValueError) as error:
+        raise ConfigError(f"RATE_LIMIT_STORAGE cannot be used: {error}. Use memory:// or redis://… with the redis "
+                          "client installed.") from error
     if settings.proxy_hops:
         hops = settings.proxy_hops
         app.wsgi_app = ProxyFix(app.wsgi_app, hops, hops, hops)  # type: ignore[method-assign]
@@ -69,8 +75,15 @@ def serve() -> Flask:
     settings = read_settings()
     start_logging(settings.log_level)
     app = create_app(settings)
-    retention.check_vault(app.extensions["database"], app.extensions["vault"])
+    _check_vault(app)
     return app
+
+
+def _check_vault(app: Flask) -> None:
+    try:
+        retention.check_vault(app.extensions["database"], app.extensions["vault"])
+    except VaultError as error:
+        raise ConfigError(str(error)) from error
 
 
 @web.public
@@ -126,7 +139,7 @@ def _work_until_told(app: Flask) -> None:
     for told in (signal.SIGTERM, signal.SIGINT):
         signal.signal(told, end)
     start_logging(app.extensions["settings"].log_level)
-    retention.check_vault(app.extensions["database"], app.extensions["vault"])
+    _check_vault(app)
     work(app, stop)
 
 
@@ -149,6 +162,10 @@ def _jobs(app: Flask) -> list[jobs.Job]:
         with database.transaction() as session:
             return {"trips": open_trips(session, now=now, actor=WORKER)}
 
+    def close(now: datetime) -> dict[str, int]:
+        with database.transaction() as session:
+            return {"trips": close_trips(session, now=now, actor=WORKER)}
+
     def forget(now: datetime) -> dict[str, int]:
         with database.transaction() as session:
             return {"keys": repeats.forget_old(session, now=now)}
@@ -156,4 +173,15 @@ def _jobs(app: Flask) -> list[jobs.Job]:
     # erasing is looked at every hour, so that a day's identities go within an hour of its end everywhere on Earth
     return [jobs.Job("retention", timedelta(hours=1), erase), jobs.Job("sweep_holds", timedelta(seconds=30), sweep),
             jobs.Job("open_trips", timedelta(hours=1), open_timetable),
-            jobs.Job("forget_repeats", timedelta(days=1), forget)]
+            jobs.Job("close_trips", timedelta(hours=1), close),
+            jobs.Job("forget_repeats", timedelta(days=1), forget), *_demo_jobs(app)]
+
+
+def _demo_jobs(app: Flask) -> list[jobs.Job]:
+    if not app.extensions["settings"].demo:
+        return []
+
+    def roster(_now: datetime) -> dict[str, int]:
+        with app.extensions["database"].transaction() as session:
+            return {"rostered": demonstration.roster(session)}
+    return [jobs.Job("demo_roster", timedelta(hours=1), roster)]

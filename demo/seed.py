@@ -17,6 +17,7 @@ from sqlalchemy.orm import Session
 from boarding.doors.models import Roster
 from kernel import auth
 from kernel.clock import day_everywhere
+from kernel.db import rows_changed
 from kernel.money import Money
 from ticketing.imports.policy import Feed, FeedSlot, FeedStop
 from ticketing.imports.rows import Naming
@@ -153,12 +154,17 @@ def _staff(session: Session, hashes: Mapping[str, str], now: datetime) -> None:
             stop_id = find_by_code(session, Stop, person.stop).id if person.stop else None
             auth.add_staff(session, login=person.login, display_name=person.name, role=person.role,
                            password_hash=hashes[person.login], stop_id=stop_id, now=now, actor=ACTOR)
-        if person.drives:
-            _roster(session, person)
+    roster(session)
 
 
-def _roster(session: Session, person: Person) -> None:
+def roster(session: Session) -> int:
+    """Put the demonstration's drivers on every trip of their lines that they are not on yet; the number of places."""
+    return sum(_roster(session, person) for person in staff() if person.drives)
+
+
+def _roster(session: Session, person: Person) -> int:
     staff_id = session.scalar(select(auth.Staff.id).where(auth.Staff.login == person.login))
     theirs = exists().where(Roster.trip_id == Trip.id, Roster.staff_id == staff_id)
-    session.execute(insert(Roster).from_select(["trip_id", "staff_id"], select(Trip.id, literal(staff_id)).join(
-        Line, Trip.line_id == Line.id).where(Line.code.in_(person.drives), ~theirs)))
+    put = insert(Roster).from_select(["trip_id", "staff_id"], select(Trip.id, literal(staff_id)).join(
+        Line, Trip.line_id == Line.id).where(Line.code.in_(person.drives), ~theirs))
+    return rows_changed(session.execute(put, execution_options={"preserve_rowcount": True}))

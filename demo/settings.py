@@ -37,6 +37,7 @@ def settings_of(file: Path) -> dict[str, str]:
 
 def main() -> None:
     """Become the command named in the arguments, with the demonstration's settings where none are set."""
+    os.umask(0o077)  # the database and the vault are for their owner's eyes alone
     for name, value in settings_of(FILE).items():
         os.environ.setdefault(name, value)
     if command := sys.argv[1:]:

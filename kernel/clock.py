@@ -1,5 +1,6 @@
 """The only place that reads the machine's clock; everywhere else `now` is an argument."""
 
+import time
 from datetime import UTC, date, datetime, timedelta
 from zoneinfo import ZoneInfo
 
@@ -10,6 +11,11 @@ WEEKDAYS = ("segunda", "terça", "quarta", "quinta", "sexta", "sábado", "doming
 def utc_now() -> datetime:
     """The present instant, aware, in UTC."""
     return datetime.now(UTC)
+
+
+def utc_parts(seconds: float | None) -> time.struct_time:
+    """What the log needs to write its lines' times in UTC."""
+    return time.gmtime(seconds)
 
 
 def local_date(instant: datetime, zone: str) -> date:

@@ -14,7 +14,7 @@ from kernel import audit, auth, web
 from kernel.clock import day_everywhere
 from kernel.db import migrate
 from kernel.errors import DomainError, InvalidInput
-from kernel.vault import Vault
+from kernel.vault import Vault, VaultError
 
 OPERATOR = "operator"
 NO_DATABASE = ("O banco de dados não respondeu ou não está na versão deste programa. Confira DATABASE_URL e rode "
@@ -34,6 +34,8 @@ class Group(AppGroup):
             raise click.ClickException(" ".join(sentences)) from refusal
         except (OperationalError, ProgrammingError) as error:
             raise click.ClickException(NO_DATABASE) from error
+        except VaultError as error:
+            raise click.ClickException(str(error)) from error
         except OSError as error:
             if error.filename is None:  # a closed pipe, which click ends quietly
                 raise
@@ -50,6 +52,9 @@ def database_commands() -> Group:
         """Leva as tabelas à versão deste programa."""
         from alembic.util import CommandError  # only here: a web worker never loads alembic
 
+        if revision != "head":
+            click.confirm("Voltar a uma versão anterior apaga o que só a atual guarda. Fez uma cópia e quer seguir?",
+                          abort=True)
         try:
             migrate(current_app.extensions["settings"].database_url, revision)
         except CommandError as error:

@@ -3,10 +3,12 @@
 import logging
 import threading
 from collections.abc import Callable
+from contextlib import suppress
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 
 from sqlalchemy import String, select, update
+from sqlalchemy.exc import IntegrityError, OperationalError
 from sqlalchemy.orm import Mapped, mapped_column
 
 from kernel.db import Base, Database, rows_changed
@@ -37,7 +39,15 @@ class JobTurn(Base):
 
 def run_due(database: Database, jobs: list[Job], *, now: datetime) -> list[str]:
     """Run each job whose turn has come; the names run. Taking a turn is an UPDATE whose row count decides."""
-    return [job.name for job in jobs if _take_turn(database, job, now) and _run(database, job, now)]
+    return [job.name for job in jobs if _has_turn(database, job, now) and _run(database, job, now)]
+
+
+def _has_turn(database: Database, job: Job, now: datetime) -> bool:
+    try:
+        return _take_turn(database, job, now)
+    except (OperationalError, IntegrityError):  # the database is away, or two workers met a job nobody had run yet
+        log.warning("no turn taken", extra={"job": job.name})
+        return False
 
 
 def _take_turn(database: Database, job: Job, now: datetime) -> bool:
@@ -57,7 +67,7 @@ def _run(database: Database, job: Job, now: datetime) -> bool:
     except Exception as error:  # the other jobs still have their turn; the row and the log tell
         outcome = error.code if isinstance(error, DomainError) else type(error).__name__
         log.exception("job failed", extra={"job": job.name, "outcome": outcome})
-    with database.transaction() as session:
+    with suppress(OperationalError), database.transaction() as session:
         session.execute(update(JobTurn).where(JobTurn.name == job.name).values(ended_at=now, outcome=outcome))
     return True
 

@@ -6,6 +6,8 @@ import sys
 
 from pythonjsonlogger.json import JsonFormatter
 
+from kernel.clock import utc_parts
+
 
 class _NoValues(JsonFormatter):
     """Exceptions are logged by type and place: their message may quote a bound SQL value."""
@@ -23,8 +25,10 @@ class _NoValues(JsonFormatter):
 def start_logging(level: str) -> None:
     """Send every logger to standard error as JSON lines."""
     handler = logging.StreamHandler(sys.stderr)
-    handler.setFormatter(_NoValues("{asctime}{levelname}{name}{message}", style="{", rename_fields={
-        "asctime": "at", "levelname": "level", "name": "logger"}))
+    formatter = _NoValues("{asctime}{levelname}{name}{message}", style="{", rename_fields={
+        "asctime": "at", "levelname": "level", "name": "logger"}, datefmt="%Y-%m-%dT%H:%M:%SZ")
+    formatter.converter = utc_parts
+    handler.setFormatter(formatter)
     root = logging.getLogger()
     root.handlers[:] = [handler]
     root.setLevel(level)

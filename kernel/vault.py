@@ -32,7 +32,7 @@ class Erased(Exception):
     """The day's key is destroyed: nobody can read this any more."""
 
 
-class VaultError(SystemExit):
+class VaultError(Exception):
     """The vault file cannot be used; its text says why and what to do."""
 
 
@@ -201,7 +201,8 @@ class Vault:
         faults = [fault for path in self._paths if (fault := _replace_file(path, body)) is not None]
         self.forget()
         if faults:  # every copy that can be reached has moved; the fault is told until the last one has
-            raise faults[0]
+            told = ", ".join(f"{fault.filename}: {fault.strerror}" for fault in faults)
+            raise VaultError(f"A copy of the vault cannot be written ({told}). Check VAULT_FILE and its folders.")
 
     @contextmanager
     def _exclusive(self) -> Iterator[None]:

@@ -15,8 +15,8 @@ ROOT = Path(__file__).parent.parent
 USER_OF_ROLE = {"agent": "counter", "supervisor": "counter", "driver": "driver", "office": "office", "admin": "office",
                 "inspector": "inspector"}
 OPEN_TO_EVERYBODY = {
-    "/login", "/logout", "/health", "/passes", "/passes/sw.js", "/passes/<code>/<link>", "/passes/<code>/<link>/image.png",
-    "/passes/<code>/<link>/print", "/driver/scanner/worker.js",
+    "/", "/login", "/logout", "/health", "/passes", "/passes/sw.js", "/passes/<code>/<link>", "/passes/<code>/<link>/image.png",
+    "/passes/<code>/<link>/print", "/passes/<code>/<link>/ticket.pdf", "/driver/scanner/worker.js",
 }
 USERS_OF_ACTION = {action: {USER_OF_ROLE[role] for role in roles} for action, roles in ROLE_ACTIONS.items()}
 

@@ -8,6 +8,7 @@ from flask.typing import ResponseReturnValue
 
 from boarding.passes import service
 from boarding.passes.drawing import qr_svg, ticket_png
+from boarding.passes.paper import ticket_pdf
 from boarding.passes.policy import Block, Kind, ticket_layout
 from boarding.passes.service import Issuer, Shown
 from kernel.errors import NotFound
@@ -16,6 +17,12 @@ from ticketing.sales.service import read_code
 
 blueprint = Blueprint("passes", __name__, url_prefix="/")
 counter = Blueprint("tickets_print", __name__, url_prefix="/counter")
+
+
+@blueprint.get("/")
+@public
+def home() -> ResponseReturnValue:
+    return redirect(url_for(".search"), 303)
 
 
 @blueprint.get("/passes")
@@ -52,6 +59,12 @@ def picture(code: str, link: str) -> ResponseReturnValue:
         "Content-Disposition": f'inline; filename="bilhete-{shown.code}.png"'})
 
 
+@blueprint.get("/passes/<code>/<link>/ticket.pdf")
+@public
+def pdf(code: str, link: str) -> ResponseReturnValue:
+    return _pdf(_show(code, link))
+
+
 @blueprint.get("/passes/<code>/<link>/print")
 @public
 def paper(code: str, link: str) -> ResponseReturnValue:
@@ -74,6 +87,19 @@ def printed(code: str) -> ResponseReturnValue:
     shown = _show(code, None)
     return render_template("counter/print.html", shown=shown, blocks=_blocks(shown),
                            svg=qr_svg(service.travelling_token(shown), "Q"))
+
+
+@counter.get("/tickets/<code>/ticket.pdf")
+@guard("sell")
+def counter_pdf(code: str) -> ResponseReturnValue:
+    return _pdf(_show(code, None))
+
+
+def _pdf(shown: Shown) -> Response:
+    """Made here, after the transaction has ended: drawing takes longer than reading."""
+    paper = ticket_pdf(_blocks(shown), service.travelling_token(shown), code=shown.code, carrier=shown.facts.carrier)
+    return Response(paper, content_type="application/pdf", headers={
+        "Content-Disposition": f'attachment; filename="bilhete-{shown.code}.pdf"'})
 
 
 def _show(code: str, link: str | None) -> Shown:

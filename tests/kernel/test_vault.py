@@ -215,10 +215,10 @@ def test_a_half_written_file_with_its_key_is_cleared_at_the_start(vault, paths):
 
 def test_a_copy_that_cannot_be_reached_is_told_and_the_others_move(vault, paths):
     shutil.rmtree(paths[1].parent)
-    with pytest.raises(FileNotFoundError):
+    with pytest.raises(VaultError, match="cannot be written"):
         vault.advance(days(1))
     assert vault.owed_from() == days(1)
-    with pytest.raises(FileNotFoundError):  # and is told again until it is back
+    with pytest.raises(VaultError, match="cannot be written"):  # and is told again until it is back
         vault.mend_copies()
     paths[1].parent.mkdir()
     vault.mend_copies()
