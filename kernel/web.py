@@ -31,6 +31,7 @@ from werkzeug.exceptions import HTTPException
 from kernel import auth, clock
 from kernel.db import Database
 from kernel.errors import Conflict, DomainError, Forbidden, InvalidInput, NotFound, RuleViolation
+from kernel.vault import VaultError
 
 log = logging.getLogger("embarque.web")
 View = TypeVar("View", bound=Callable[..., ResponseReturnValue])
@@ -142,6 +143,7 @@ def start_web(app: Flask, database: Database) -> None:
     app.register_error_handler(CSRFError, _csrf_error)
     app.register_error_handler(HTTPException, _http_error)
     app.register_error_handler(OperationalError, _busy)
+    app.register_error_handler(VaultError, _vault_away)
     app.register_error_handler(RecursionError, _too_deep)
     app.register_error_handler(Exception, _unexpected)
 
@@ -228,6 +230,12 @@ def _too_deep(error: RecursionError) -> ResponseReturnValue:
     # only what was sent can be nested so deep: no code here calls itself
     log.warning("nested too deep", extra={"request_id": request_id()}, exc_info=error)
     return answer(400, "unreadable", "O pedido não foi entendido.")
+
+
+def _vault_away(error: VaultError) -> ResponseReturnValue:
+    log.error("vault unavailable", extra={"request_id": request_id()}, exc_info=error)
+    return answer(503, "vault_unavailable", "O cofre de identidades está fora do ar e nada foi gravado. Avise o "
+                  "responsável pelo sistema.")
 
 
 def _unexpected(error: Exception) -> ResponseReturnValue:
