@@ -1,6 +1,7 @@
 """GTFS as it comes: what is read, what is refused and by which code, and that a trip never enters by halves."""
 
 import zipfile
+from dataclasses import replace
 from datetime import date
 from decimal import Decimal
 
@@ -205,7 +206,7 @@ def test_only_boarding_points_are_stops_and_each_keeps_its_own_zone(tmp_path):
 def test_one_bad_call_refuses_its_row_and_its_trip_and_no_other(tmp_path, whole, added, code):
     result = read(folder(tmp_path, with_rows(trips="R1,UTEIS,V", stop_times=added)))
     assert refusals(result) == [("stop_times.txt", 9, code), ("trips.txt", 4, "trip_has_refused_row")]
-    assert result.feed == whole
+    assert result.feed == replace(whole, withheld=frozenset({"V"}))
 
 
 @pytest.mark.parametrize("added", [
@@ -276,7 +277,9 @@ def test_what_a_trip_rests_on_takes_it_along(tmp_path, tables, expected):
     (TABLES | {"trips.txt": TABLES["trips.txt"] + 'R1,UTEIS,"T3\n'}, [("trips.txt", 4, "malformed_csv")]),
     (TABLES | {"agency.txt": "agency_name,agency_timezone\nD,Brasília\n"}, [("agency.txt", 2, "unknown_zone")]),
     (with_rows(agency="E,Outra,America/Campo_Grande"), [("agency.txt", 3, "mixed_zones")]),
-    (TABLES | {"agency.txt": "agency_name,agency_timezone\n"}, [("agency.txt", 1, "empty_file")]),
+    (TABLES | {"agency.txt": "agency_name,agency_timezone\n"}, [("agency.txt", 1, "missing_agency")]),
+    (TABLES | {"agency.txt": "agency_name\nViação\n"}, [("agency.txt", 1, "missing_agency")]),
+    (without("agency.txt"), [("agency.txt", 0, "missing_agency")]),
 ])
 def test_a_file_that_cannot_be_taken_leaves_nothing_of_the_feed(tmp_path, tables, expected):
     result = read(folder(tmp_path, tables))

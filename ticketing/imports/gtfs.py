@@ -4,7 +4,6 @@ Not read: fares, shapes, transfers, and whether a call only sets down or only pi
 no stated unit (metres, km, miles, feet), so it is not trusted: every km is estimated from the coordinates.
 """
 
-import re
 from collections import defaultdict
 from collections.abc import Iterator
 from dataclasses import dataclass, field
@@ -13,6 +12,8 @@ from decimal import Decimal
 from pathlib import Path
 from zoneinfo import available_timezones
 
+from ticketing.imports.archives import MOST_BYTES, opened
+from ticketing.imports.cells import day_of, degrees, name, new, seconds_of, text, whole
 from ticketing.imports.policy import (
     Feed,
     FeedLine,
@@ -20,16 +21,15 @@ from ticketing.imports.policy import (
     FeedSlot,
     FeedStop,
     ReadResult,
-    Refused,
     estimated_calls,
     fill_times,
     pattern,
 )
-from ticketing.imports.tables import BadRow, Cells, Progress, Source, Unreadable, name, new, opened, refuse, text, whole
+from ticketing.imports.tables import BadRow, Cells, Progress, Refusals, Source, Unreadable, refuse
 
 WEEKDAYS = ("monday", "tuesday", "wednesday", "thursday", "friday", "saturday", "sunday")
 COLUMNS = {  # in the order of reading; the columns without which a file means nothing
-    "agency.txt": ("agency_timezone",),
+    "agency.txt": (),
     "stops.txt": ("stop_id", "stop_name", "stop_lat", "stop_lon"),
     "routes.txt": ("route_id",),
     "calendar.txt": ("service_id", *WEEKDAYS, "start_date", "end_date"),
@@ -39,16 +39,12 @@ COLUMNS = {  # in the order of reading; the columns without which a file means n
     "stop_times.txt": ("trip_id", "arrival_time", "departure_time", "stop_id", "stop_sequence"),
 }
 CALENDARS = ("calendar.txt", "calendar_dates.txt")
-OPTIONAL = (*CALENDARS, "frequencies.txt")
+OPTIONAL = ("agency.txt", *CALENDARS, "frequencies.txt")
 # a refused row of these takes its calendar or its trip with it
 OWNERS = {"calendar.txt": "service_id", "calendar_dates.txt": "service_id",
           "frequencies.txt": "trip_id", "stop_times.txt": "trip_id", "trips.txt": "own trip_id"}
-TIME = re.compile(r"(\d{1,3}):([0-5]\d):([0-5]\d)", re.ASCII)
-DATE = re.compile(r"\d{8}", re.ASCII)
-DEGREES = re.compile(r"[+-]?\d{1,3}(\.\d{1,20})?", re.ASCII)
-MICRODEGREE = Decimal("0.000001")
 LEAST_HEADWAY_S = 60
-MOST_HOURS = 7 * 24
+MOST_CALLS = 3_000_000  # of all departures together: what one import holds in memory
 LONGEST_PLATFORM = 12
 
 
@@ -68,27 +64,28 @@ class _Trip:
     departures: set[int] = field(default_factory=set)  # out of frequencies
 
 
-def read_gtfs(path: Path, *, progress: Progress) -> ReadResult:
+def read_gtfs(path: Path, *, zone: str | None = None, progress: Progress, most_bytes: int = MOST_BYTES) -> ReadResult:
     """The feed of a folder or zip and every row refused; an empty feed when one of its files cannot be taken at all.
 
-    `progress` is told the bytes read so far and the bytes in all.
+    `zone` stands in where no agency names one. `progress` is told the bytes read so far and the bytes in all.
     """
-    reading = _Reading()
+    reading = _Reading(zone)
     try:
-        with opened(path, COLUMNS, progress=progress) as source:
+        with opened(path, COLUMNS, progress=progress, most_bytes=most_bytes) as source:
             reading.read(source)
+        return ReadResult(reading.feed(), tuple(reading.refused))
     except Unreadable as stop:
         return ReadResult(Feed(reading.zone), (*reading.refused, stop.refused))
-    return ReadResult(reading.feed(), tuple(reading.refused))
 
 
 class _Reading:
     """What has been read so far; one method takes a row of each file, and is named for it."""
 
-    def __init__(self) -> None:
+    def __init__(self, zone: str | None) -> None:
         self.zone = ""
+        self.told_zone = zone or ""
         self.zones = available_timezones()
-        self.refused: list[Refused] = []
+        self.refused = Refusals()
         self.broken: dict[str, set[str]] = defaultdict(set)  # ids that a refused row takes along, by owner
         self.stops: dict[str, FeedStop] = {}
         self.stations: set[str] = set()
@@ -96,6 +93,7 @@ class _Reading:
         self.services: dict[str, _Service] = defaultdict(_Service)
         self.trips: dict[str, _Trip] = {}
         self.patterns: dict[tuple[str, ...], FeedPattern] = {}
+        self.calls = 0
 
     def read(self, source: Source) -> None:
         missing = [file for file in COLUMNS if file not in source.sizes and file not in OPTIONAL]
@@ -108,8 +106,9 @@ class _Reading:
         for file in COLUMNS:
             if file in source.sizes:
                 self.table(source, file)
+            self.zone = self.zone or self.told_zone  # agency.txt comes first, and goes before what was told
             if not self.zone:
-                raise Unreadable(refuse(file, 1, "empty_file"))
+                raise Unreadable(refuse(file, int(file in source.sizes), "missing_agency"))
 
     def table(self, source: Source, file: str) -> None:
         take = getattr(self, f"take_{file.removesuffix('.txt')}")
@@ -124,10 +123,12 @@ class _Reading:
                 self.broken[owner].add(row.cells.get(owner.removeprefix("own "), ""))
 
     def refuse(self, file: str, line: int, code: str, **values: object) -> None:
-        self.refused.append(refuse(file, line, code, **values))
+        self.refused.add(file, line, code, **values)
 
     def take_agency(self, cells: Cells, line: int) -> None:
-        zone = cells["agency_timezone"]
+        zone = cells.get("agency_timezone") or self.told_zone
+        if not zone:
+            return
         if zone not in self.zones:
             raise Unreadable(refuse("agency.txt", line, "unknown_zone", value=zone))
         if self.zone not in ("", zone):
@@ -142,7 +143,7 @@ class _Reading:
         zone = cells.get("stop_timezone") or self.zone
         if zone not in self.zones:
             raise BadRow("unknown_zone", value=zone)
-        lat, lon = _degrees(cells["stop_lat"], 90), _degrees(cells["stop_lon"], 180)
+        lat, lon = degrees(cells["stop_lat"], 90), degrees(cells["stop_lon"], 180)
         if lat == lon == 0:
             raise BadRow("bad_coordinates")
         self.stops[code] = FeedStop(code, name("stop_name", cells["stop_name"]), lat, lon, zone,
@@ -158,7 +159,7 @@ class _Reading:
         flags = [cells[day] for day in WEEKDAYS]
         if not set(flags) <= {"0", "1"}:
             raise BadRow("bad_weekday")
-        start, end = _date(cells["start_date"]), _date(cells["end_date"])
+        start, end = day_of(cells["start_date"]), day_of(cells["end_date"])
         if end < start:
             raise BadRow("end_before_start")
         mask = sum(1 << day for day, flag in enumerate(flags) if flag == "1")
@@ -166,7 +167,7 @@ class _Reading:
 
     def take_calendar_dates(self, cells: Cells, line: int) -> None:
         dates = self.services[text("service_id", cells)].dates
-        day = _date(cells["date"])
+        day = day_of(cells["date"])
         if cells["exception_type"] not in ("1", "2"):
             raise BadRow("bad_exception")
         if day in dates:
@@ -188,7 +189,7 @@ class _Reading:
 
     def take_frequencies(self, cells: Cells, line: int) -> None:
         trip = self.trip_of(cells)
-        start, end = _seconds(cells["start_time"]), _seconds(cells["end_time"])
+        start, end = seconds_of(cells["start_time"]), seconds_of(cells["end_time"])
         headway = whole("headway_secs", cells)
         if headway < LEAST_HEADWAY_S:
             raise BadRow("headway_too_short", value=headway)
@@ -204,9 +205,10 @@ class _Reading:
             code = "not_a_boarding_stop" if cells["stop_id"] in self.stations else "unknown_stop"
             raise BadRow(code, value=cells["stop_id"])
         sequence = whole("stop_sequence", cells)
-        arrival, departure = _seconds(cells["arrival_time"]), _seconds(cells["departure_time"])
+        arrival, departure = seconds_of(cells["arrival_time"]), seconds_of(cells["departure_time"])
         arrival = departure if arrival is None else arrival
         time = None if arrival is None else (arrival, arrival if departure is None else departure)
+        self.count(1)
         if trip:
             trip.calls.append((sequence, line, stop.code, time))
 
@@ -217,22 +219,30 @@ class _Reading:
             raise BadRow("unknown_trip", value=code)
         return self.trips.get(code)
 
+    def count(self, calls: int) -> None:
+        self.calls += calls
+        if self.calls > MOST_CALLS:
+            raise Unreadable(refuse("stop_times.txt", 0, "feed_too_large"))
+
     def feed(self) -> Feed:
         slots = [slot for code, trip in self.trips.items() for slot in self.slots(code, trip)]
-        return Feed(self.zone, tuple(self.stops.values()), tuple(self.lines.values()),
-                    tuple(self.patterns.values()), tuple(slots))
+        return Feed(self.zone, tuple(self.stops.values()), tuple(self.lines.values()), tuple(self.patterns.values()),
+                    tuple(slots), frozenset(self.broken["trip_id"] | self.broken["own trip_id"]))
 
     def slots(self, code: str, trip: _Trip) -> Iterator[FeedSlot]:
         trip.calls.sort()
         fault = None if code in self.broken["trip_id"] else next(_faults(trip), None)
         if fault:
             self.refuse("stop_times.txt", *fault)
-        if fault or code in self.broken["trip_id"]:
+            self.broken["trip_id"].add(code)
+        if code in self.broken["trip_id"]:
             self.refuse("trips.txt", trip.line, "trip_has_refused_row", value=code)
             return
         if len(trip.calls) < 2:
             self.refuse("trips.txt", trip.line, "too_few_calls")
+            self.broken["trip_id"].add(code)
             return
+        self.count(len(trip.calls) * len(trip.departures))
         course = (trip.route, *(stop for _, _, stop, _ in trip.calls))
         if course not in self.patterns:
             self.patterns[course] = pattern(trip.route, estimated_calls(self.stops[stop] for stop in course[1:]))
@@ -260,28 +270,3 @@ def _faults(trip: _Trip) -> Iterator[tuple[int, str]]:
         elif not clock <= arrives <= leaves:
             yield line, "decreasing_times"
         clock, before = leaves, sequence
-
-
-def _degrees(value: str, most: int) -> Decimal:
-    if not DEGREES.fullmatch(value) or abs(Decimal(value)) > most:
-        raise BadRow("bad_coordinates")
-    return Decimal(value).quantize(MICRODEGREE)
-
-
-def _date(value: str) -> date:
-    try:
-        return date.fromisoformat(value if DATE.fullmatch(value) else "")
-    except ValueError:
-        raise BadRow("bad_date", value=value) from None
-
-
-def _seconds(value: str) -> int | None:
-    """Seconds of the service day, None for a blank time."""
-    if not value:
-        return None
-    if not (match := TIME.fullmatch(value)):
-        raise BadRow("bad_time", value=value)
-    hours, minutes, seconds = map(int, match.groups())
-    if hours > MOST_HOURS:
-        raise BadRow("bad_time", value=value)
-    return hours * 3600 + minutes * 60 + seconds

@@ -77,13 +77,18 @@ class FeedSlot:
 
 @dataclass(frozen=True, slots=True)
 class Feed:
-    """A whole network; `zone` is the one in which `times` are read."""
+    """A whole network; `zone` is the one in which `times` are read.
+
+    `withheld` names departures that the file has and that were refused: an import must not take them for removed.
+    An empty name among them says that a refused row could not tell whose it was.
+    """
 
     zone: str
     stops: tuple[FeedStop, ...] = ()
     lines: tuple[FeedLine, ...] = ()
     patterns: tuple[FeedPattern, ...] = ()
     slots: tuple[FeedSlot, ...] = ()
+    withheld: frozenset[str] = frozenset()
 
 
 @dataclass(frozen=True, slots=True)

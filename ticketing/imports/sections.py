@@ -8,18 +8,18 @@ import unicodedata
 from decimal import Decimal
 from pathlib import Path
 
+from ticketing.imports.cells import LONGEST_NAME, text
 from ticketing.imports.policy import (
     Feed,
     FeedLine,
     FeedPattern,
     FeedStop,
     ReadResult,
-    Refused,
     Section,
     arrange,
     pattern,
 )
-from ticketing.imports.tables import LONGEST_NAME, BadRow, Cells, Progress, Source, Unreadable, refuse, text, tidy
+from ticketing.imports.tables import BadRow, Cells, Progress, Refusals, Unreadable, refuse, table_file, tidy
 
 NEEDS = ("origem", "destino", "km")
 ALSO_CALLED = {
@@ -41,9 +41,9 @@ def read_sections(path: Path, *, zone: str = ZONES["SC"], progress: Progress) ->
     reading = _Reading(zone)
     try:
         reading.read(path, progress)
+        return ReadResult(reading.feed(), tuple(reading.refused))
     except Unreadable as stop:
-        return ReadResult(Feed(zone), (stop.refused,))
-    return ReadResult(reading.feed(), tuple(reading.refused))
+        return ReadResult(Feed(zone), (*reading.refused, stop.refused))
 
 
 def stop_code(name: str, state: str | None) -> str:
@@ -56,7 +56,7 @@ class _Reading:
     def __init__(self, zone: str) -> None:
         self.zone = zone
         self.file = ""
-        self.refused: list[Refused] = []
+        self.refused = Refusals()
         self.broken: set[str] = set()
         self.stops: dict[str, FeedStop] = {}
         self.lines: dict[str, FeedLine] = {}
@@ -65,13 +65,7 @@ class _Reading:
 
     def read(self, path: Path, progress: Progress) -> None:
         self.file = path.name
-        if not path.is_file():
-            raise Unreadable(refuse(path.name, 0, "missing_file"))
-        source = Source({path.name: path.name}, {path.name: path.stat().st_size}, lambda _: path.open("rb"), progress)
-        with path.open("rb") as raw:
-            titles = raw.readline()
-        delimiter = ";" if titles.count(b";") > titles.count(b",") else ","
-        for row in source.rows(path.name, needs=NEEDS, delimiter=delimiter, rename=ALSO_CALLED):
+        for row in table_file(path, needs=NEEDS, rename=ALSO_CALLED, progress=progress):
             try:
                 if row.fault:
                     raise BadRow(row.fault)
@@ -98,7 +92,7 @@ class _Reading:
         way.append(Section(row, ends[0], ends[1], km))
 
     def refuse(self, row: int, code: str, **values: object) -> None:
-        self.refused.append(refuse(self.file, row, code, **values))
+        self.refused.add(self.file, row, code, **values)
 
     def feed(self) -> Feed:
         patterns: list[FeedPattern] = []

@@ -1,4 +1,4 @@
-"""What all incoming tables share: folder or zip, encoding, header, rows, and the words for a refused row.
+"""What all incoming tables share: encoding, header, rows, limits, and the words for a refused row.
 
 Nothing here knows a column. A row of the wrong shape is handed on with its fault, because only the reader of that
 table can tell which trip or line falls with it.
@@ -6,13 +6,9 @@ table can tell which trip or line falls with it.
 
 import csv
 import io
-import re
 import unicodedata
-import zipfile
-import zlib
-from collections import Counter, defaultdict
-from collections.abc import Callable, Collection, Container, Iterable, Iterator, Mapping
-from contextlib import contextmanager
+from collections import Counter
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import IO
@@ -32,7 +28,15 @@ REASONS = {
     "unsafe_member": "O zip traz um nome que sai da pasta; refaça o zip só com os arquivos .txt.",
     "duplicate_member": "O zip traz o mesmo arquivo duas vezes; refaça o zip.",
     "archive_too_large": "O conteúdo do zip é grande demais para o limite de segurança; divida a rede.",
+    "too_many_members": "O zip traz arquivos demais; refaça-o só com os arquivos .txt.",
+    "nested_archive": "O zip traz outro arquivo compactado dentro; envie os arquivos .txt direto no zip.",
+    "unknown_compression": "O zip foi feito com uma compressão que não se aceita; refaça-o com a compressão comum.",
     "encrypted_member": "O zip tem senha; envie-o sem senha.",
+    "missing_agency": "Falta agency.txt com o fuso dos horários; inclua-o, ou diga o estado das linhas ou o fuso.",
+    "long_line": "Há uma linha longa demais para uma tabela; exporte o arquivo de novo.",
+    "too_many_titles": "Há títulos demais na primeira linha; exporte só as colunas da tabela.",
+    "too_many_refused": "Há linhas recusadas demais; corrija as primeiras e importe de novo.",
+    "feed_too_large": "O quadro de horários é grande demais para uma só importação; divida a rede.",
     # any row
     "blank_line": "Linha em branco no meio do arquivo; apague-a.",
     "too_many_columns": "Há mais colunas que títulos; ponha entre aspas os textos com vírgula.",
@@ -73,17 +77,22 @@ REASONS = {
     "same_place": "As outras seções põem os dois pontos no mesmo quilômetro; corrija as distâncias.",
     "disconnected_pair": "O par não se liga às outras seções da linha; inclua a seção que falta.",
     "line_has_refused_row": "A linha {value} tem seção recusada; ela só entra inteira.",
+    # rows of a fare matrix
+    "bad_fare": "{value} não é uma tarifa; use reais com até duas casas, como 13,42.",
+    "bad_sold": "A coluna vendavel deve ser 1 (vende) ou 0 (não vende).",
+    "fare_of_unsold": "O par não é vendido, mas traz tarifa; deixe só um dos dois.",
+    "unordered_fare": "O destino deve vir depois da origem na ordem da linha; separe a volta em outro arquivo.",
+    "order_of_another": "A ordem {value} já é de outro lugar nesta linha; dê a cada lugar a sua ordem.",
+    "repeated_place": "{value} já aparece com outra ordem nesta linha; dê a cada lugar um nome.",
+    "duplicate_fare": "O par já apareceu com outra tarifa; deixe só uma.",
+    "nothing_sold": "A tabela da linha {value} não vende nenhum par; confira a coluna vendavel.",
 }
 
-MOST_BYTES = 500_000_000
-MOST_RATIO = 200  # text tables shrink ten to sixty times
-RATIO_COUNTS_FROM = 1_000_000
 ROWS_A_TICK = 1000
-UNSAFE = re.compile(r"^[/\\]|^[A-Za-z]:|(^|[/\\])\.\.([/\\]|$)")
-
-LONGEST_CODE = 64  # with what patterns and departures append, a code still fits the 80 of the database
-LONGEST_NAME = 160
-NUMBER = re.compile(r"\d{1,9}", re.ASCII)
+MOST_LINE_BYTES = 1_000_000
+MOST_COLUMNS = 200
+MOST_LINES_A_ROW = 1000  # a quoted text may run over lines, but not through the file
+MOST_REFUSED = 20_000
 Cells = Mapping[str, str]
 Progress = Callable[[int, int], None]  # bytes read so far, bytes in all
 
@@ -115,42 +124,33 @@ class Unreadable(Exception):
 
 
 def refuse(file: str, line: int, code: str, **values: object) -> Refused:
-    """The refusal with its sentence; values from the file are cut at 60 characters."""
-    shown = {key: f"{value!s:.60}" for key, value in values.items()}
+    """The refusal with its sentence; values from the file are cut at 60 characters, none of which moves a terminal."""
+    shown = {key: "".join(c if c.isprintable() else "?" for c in f"{value!s:.60}") for key, value in values.items()}
     return Refused(file, line, code, REASONS[code].format(**shown))
 
 
-def text(column: str, cells: Cells, most: int = LONGEST_CODE) -> str:
-    """The cell, which must not be blank nor longer than the network's tables can keep."""
-    value = cells[column]
-    if not value:
-        raise BadRow("missing_value", column=column)
-    if len(value) > most:
-        raise BadRow("too_long", column=column, most=most)
-    return value
+class Refusals(list[Refused]):
+    """The refused rows of a file so far. Raises Unreadable once nobody would read them to the end."""
 
-
-def name(column: str, value: str) -> str:
-    """The value as a name, neither blank nor longer than a name may be."""
-    return text(column, {column: tidy(value)}, LONGEST_NAME)
-
-
-def new(column: str, cells: Cells, *known: Container[str]) -> str:
-    code = text(column, cells)
-    if any(code in ids for ids in known):
-        raise BadRow("duplicate_id", column=column, value=code)
-    return code
-
-
-def whole(column: str, cells: Cells) -> int:
-    if not NUMBER.fullmatch(cells[column]):
-        raise BadRow("bad_number", column=column, value=cells[column])
-    return int(cells[column])
+    def add(self, file: str, line: int, code: str, **values: object) -> None:
+        if len(self) >= MOST_REFUSED:
+            raise Unreadable(refuse(file, line, "too_many_refused"))
+        self.append(refuse(file, line, code, **values))
 
 
 def tidy(text: str) -> str:
     """A name with composed accents and single spaces, as it is shown and compared."""
     return " ".join(unicodedata.normalize("NFC", text).split())
+
+
+def bounded(raw: IO[bytes], file: str) -> Iterator[bytes]:
+    """The lines of a file. Raises Unreadable for one that no table has, before it fills the memory."""
+    number = 0
+    while line := raw.readline(MOST_LINE_BYTES):
+        number += 1
+        if len(line) == MOST_LINE_BYTES and not line.endswith(b"\n"):
+            raise Unreadable(refuse(file, number, "long_line"))
+        yield line
 
 
 def encoding_of(lines: Iterable[bytes], file: str) -> str:
@@ -185,7 +185,8 @@ def rows(lines: Iterable[str], file: str, *, needs: Iterable[str], delimiter: st
 
     Raises Unreadable when there is no header, a column is missing or named twice, or the quotes cannot be followed.
     """
-    reader = csv.reader(lines, delimiter=delimiter, strict=True)
+    since = _LinesOfARow(lines)
+    reader = csv.reader(since, delimiter=delimiter, strict=True)
     blank: list[Row] = []
     start = 1
     try:
@@ -193,7 +194,7 @@ def rows(lines: Iterable[str], file: str, *, needs: Iterable[str], delimiter: st
         start = reader.line_num + 1
         for cells in reader:
             row = _row(start, names, [cell.strip() for cell in cells])
-            start = reader.line_num + 1
+            start, since.number = reader.line_num + 1, 0
             if row.fault == "blank_line":
                 blank.append(row)
                 continue
@@ -204,10 +205,29 @@ def rows(lines: Iterable[str], file: str, *, needs: Iterable[str], delimiter: st
         raise Unreadable(refuse(file, start, "malformed_csv")) from error
 
 
+class _LinesOfARow:
+    """The lines handed on to the reader of rows, and how many since the last whole row."""
+
+    def __init__(self, lines: Iterable[str]) -> None:
+        self._lines = iter(lines)
+        self.number = 0
+
+    def __iter__(self) -> Iterator[str]:
+        return self
+
+    def __next__(self) -> str:
+        self.number += 1
+        if self.number > MOST_LINES_A_ROW:
+            raise csv.Error("a row without an end")
+        return next(self._lines)
+
+
 def _header(cells: list[str], file: str, needs: Iterable[str], rename: Mapping[str, str]) -> list[str]:
     names = [rename.get(name, name) for name in (tidy(cell).lower() for cell in cells)]
     if not any(names):
         raise Unreadable(refuse(file, 1, "empty_file"))
+    if len(names) > MOST_COLUMNS:
+        raise Unreadable(refuse(file, 1, "too_many_titles"))
     if twice := [name for name, times in Counter(filter(None, names)).items() if times > 1]:
         raise Unreadable(refuse(file, 1, "duplicate_column", column=twice[0]))
     if missing := sorted(set(needs) - set(names)):
@@ -226,7 +246,7 @@ def _row(line: int, names: list[str], cells: list[str]) -> Row:
 class Source:
     """The wanted tables of one folder or zip: `sizes` by name in bytes, and their rows."""
 
-    def __init__(self, members: dict[str, str], sizes: dict[str, int], open_member: Callable[[str], IO[bytes]],
+    def __init__(self, members: Mapping[str, str], sizes: Mapping[str, int], open_member: Callable[[str], IO[bytes]],
                  progress: Progress) -> None:
         self.sizes = {name: sizes[member] for name, member in members.items()}
         self._open: Callable[[str], IO[bytes]] = lambda name: open_member(members[name])
@@ -237,7 +257,7 @@ class Source:
              rename: Mapping[str, str] | None = None) -> Iterator[Row]:
         """The rows of one table as `rows` gives them; the whole file is looked at first to know its encoding."""
         with self._open(name) as raw:
-            encoding = encoding_of(raw, name)
+            encoding = encoding_of(bounded(raw, name), name)
         with self._open(name) as raw, io.TextIOWrapper(raw, encoding, newline="") as lines:
             for number, row in enumerate(rows(lines, name, needs=needs, delimiter=delimiter, rename=rename or {})):
                 if number % ROWS_A_TICK == 0:
@@ -247,53 +267,12 @@ class Source:
         self._progress(self._done, sum(self.sizes.values()))
 
 
-@contextmanager
-def opened(path: Path, wanted: Collection[str], *, progress: Progress) -> Iterator[Source]:
-    """The wanted tables, at the top or in one inner folder. Raises Unreadable for what is unsafe or broken."""
-    if not path.exists():
+def table_file(path: Path, *, needs: Iterable[str], rename: Mapping[str, str], progress: Progress) -> Iterator[Row]:
+    """The rows of a CSV file of its own, with commas or semicolons. Raises Unreadable."""
+    if not path.is_file():
         raise Unreadable(refuse(path.name, 0, "missing_file"))
-    if path.is_dir():
-        inside = (*path.glob("*.*"), *path.glob("*/*.*"))
-        sizes = {str(member.relative_to(path)): member.stat().st_size for member in inside if member.is_file()}
-        members = _wanted(path.name, sizes, wanted)
-        yield Source(members, sizes, lambda member: (path / member).open("rb"), progress)
-        return
-    try:
-        with zipfile.ZipFile(path) as archive:
-            sizes = _safe(path.name, archive)
-            members = _wanted(path.name, sizes, wanted)
-            yield Source(members, sizes, archive.open, progress)
-    except (zipfile.BadZipFile, zlib.error, EOFError, NotImplementedError) as error:
-        raise Unreadable(refuse(path.name, 0, "unknown_format")) from error
-
-
-def _safe(file: str, archive: zipfile.ZipFile) -> dict[str, int]:
-    """Sizes by member name, once nothing in the archive's own list is against unpacking it."""
-    sizes: dict[str, int] = {}
-    total = 0
-    for member in archive.infolist():
-        name, size = member.filename, member.file_size
-        if UNSAFE.search(name):
-            raise Unreadable(refuse(file, 0, "unsafe_member"))
-        if name in sizes:
-            raise Unreadable(refuse(file, 0, "duplicate_member"))
-        if member.flag_bits & 1:
-            raise Unreadable(refuse(file, 0, "encrypted_member"))
-        sizes[name] = size
-        total += size
-        swollen = size > RATIO_COUNTS_FROM and size > MOST_RATIO * member.compress_size
-        if swollen or total > MOST_BYTES:
-            raise Unreadable(refuse(file, 0, "archive_too_large"))
-    return sizes
-
-
-def _wanted(file: str, members: Iterable[str], wanted: Collection[str]) -> dict[str, str]:
-    """The member for each wanted name; what the Mac leaves behind is no second network."""
-    folders: dict[str, dict[str, str]] = defaultdict(dict)
-    for member in members:
-        folder, _, name = member.rpartition("/")
-        if name in wanted and "__MACOSX" not in folder:
-            folders[folder][name] = member
-    if len(folders) > 1:
-        raise Unreadable(refuse(file, 0, "ambiguous_folder"))
-    return next(iter(folders.values()), {})
+    with path.open("rb") as raw:
+        titles = raw.readline(MOST_LINE_BYTES)
+    delimiter = ";" if titles.count(b";") > titles.count(b",") else ","
+    source = Source({path.name: path.name}, {path.name: path.stat().st_size}, lambda _: path.open("rb"), progress)
+    return source.rows(path.name, needs=needs, delimiter=delimiter, rename=rename)
