@@ -1,6 +1,6 @@
 """Storage: one engine, two kinds of transaction, the column types, and the triggers that keep a table append-only."""
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from datetime import UTC, datetime
 from decimal import Decimal
@@ -8,6 +8,8 @@ from pathlib import Path
 from typing import Any
 
 from sqlalchemy import BigInteger, DateTime, Dialect, Integer, MetaData, create_engine, event
+from sqlalchemy.dialects.postgresql import insert as postgresql_insert
+from sqlalchemy.dialects.sqlite import insert as sqlite_insert
 from sqlalchemy.engine import Connection, Engine
 from sqlalchemy.engine.interfaces import DBAPIConnection
 from sqlalchemy.orm import DeclarativeBase, Session
@@ -169,6 +171,34 @@ def migrate(url: str, revision: str = "head") -> None:
         command.upgrade(config, revision)
         return
     command.downgrade(config, revision)
+
+
+class InsertNew:
+    """INSERT … ON CONFLICT DO NOTHING for one table on either database; made once, since making it costs more than
+    running it.
+
+    `key` names the columns of the one constraint that may be met; without it any may. `returning` is the column that
+    `new_value` gives.
+    """
+
+    def __init__(self, model: type[Base], *key: str, returning: Any = None) -> None:
+        self._by_dialect: dict[str, Any] = {}
+        for dialect, insert in (("sqlite", sqlite_insert), ("postgresql", postgresql_insert)):
+            statement = insert(model).on_conflict_do_nothing(index_elements=key or None)
+            self._by_dialect[dialect] = statement if returning is None else statement.returning(returning)
+
+    def __call__(self, session: Session, row: Mapping[str, Any]) -> bool:
+        """Whether the row was written; False when one with its key is there. PostgreSQL waits for one being written."""
+        return rows_changed(self._run(session, row)) == 1
+
+    def new_value(self, session: Session, row: Mapping[str, Any]) -> Any:
+        """The `returning` column of the new row, None when one with its key is there."""
+        return self._run(session, row).scalar_one_or_none()
+
+    def _run(self, session: Session, row: Mapping[str, Any]) -> Any:
+        connection = session.connection()
+        return connection.execute(self._by_dialect[connection.dialect.name], row,
+                                  execution_options={"preserve_rowcount": True})
 
 
 def rows_changed(result: Any) -> int:

@@ -7,11 +7,9 @@ from collections.abc import Mapping
 from datetime import datetime, timedelta
 
 from sqlalchemy import LargeBinary, String, delete, select
-from sqlalchemy.dialects.postgresql import insert as postgresql_insert
-from sqlalchemy.dialects.sqlite import insert as sqlite_insert
 from sqlalchemy.orm import Mapped, Session, mapped_column
 
-from kernel.db import Base, rows_changed
+from kernel.db import Base, InsertNew, rows_changed
 from kernel.errors import Conflict, InvalidInput
 
 KEPT = timedelta(days=3)
@@ -30,8 +28,7 @@ class RepeatKey(Base):
     created_at: Mapped[datetime] = mapped_column(index=True)
 
 
-_SQLITE = sqlite_insert(RepeatKey).on_conflict_do_nothing()
-_POSTGRESQL = postgresql_insert(RepeatKey).on_conflict_do_nothing()
+_insert = InsertNew(RepeatKey)
 
 
 def body_hash(body: Mapping[str, object], secret: str) -> bytes:
@@ -48,11 +45,8 @@ def claim(session: Session, *, route: str, key: str, body: bytes, subject: str, 
     """
     if not 8 <= len(key) <= 64 or not key.isascii() or not key.replace("-", "").isalnum():
         raise InvalidInput("bad_repeat_key", "A chave de repetição tem de 8 a 64 letras, números ou hifens.")
-    insert = _SQLITE if session.get_bind().dialect.name == "sqlite" else _POSTGRESQL
-    inserted = session.connection().execute(insert, {
-        "actor": actor, "route": route, "key": key, "body_hash": body, "subject": subject, "created_at": now},
-        execution_options={"preserve_rowcount": True})
-    if rows_changed(inserted) == 1:
+    if _insert(session, {"actor": actor, "route": route, "key": key, "body_hash": body, "subject": subject,
+                         "created_at": now}):
         return subject
     earlier = session.execute(select(RepeatKey.subject, RepeatKey.body_hash).where(
         RepeatKey.actor == actor, RepeatKey.route == route, RepeatKey.key == key)).one()

@@ -8,8 +8,6 @@ from operator import attrgetter
 from typing import Any
 
 from sqlalchemy import ColumnElement, ScalarSelect, bindparam, delete, func, select
-from sqlalchemy.dialects.postgresql import insert as postgresql_insert
-from sqlalchemy.dialects.sqlite import insert as sqlite_insert
 from sqlalchemy.orm import Session, aliased
 
 from boarding.doors.models import Roster
@@ -18,7 +16,7 @@ from boarding.passes.service import seat_words
 from kernel import audit
 from kernel.auth import Staff
 from kernel.clock import local_date
-from kernel.db import rows_changed
+from kernel.db import InsertNew, rows_changed
 from kernel.errors import InvalidInput, NotFound
 from kernel.vault import Vault
 from ticketing.network.models import Call, Line, Place, Stop, Trip, Vehicle
@@ -29,8 +27,7 @@ from ticketing.sales.policy import search_key
 
 SHOWN_AFTER_ARRIVAL = timedelta(hours=2)
 LEAVES_AFTER = timedelta(minutes=5)  # a bus still stands at its stop for a while after the hour
-_ROSTER = {"sqlite": sqlite_insert(Roster).on_conflict_do_nothing(),
-           "postgresql": postgresql_insert(Roster).on_conflict_do_nothing()}
+_insert_roster = InsertNew(Roster)
 
 
 @dataclass(frozen=True, slots=True)
@@ -246,10 +243,7 @@ def put_on_roster(session: Session, trip_id: int, staff_id: int, *, now: datetim
     login = _driver_login(session, staff_id)
     if session.get(Trip, trip_id) is None:
         raise NotFound("no_such_trip", "Esta viagem não existe. Escolha uma da lista.")
-    connection = session.connection()
-    put = connection.execute(_ROSTER[connection.dialect.name], {"trip_id": trip_id, "staff_id": staff_id},
-                             execution_options={"preserve_rowcount": True})
-    if rows_changed(put):
+    if _insert_roster(session, {"trip_id": trip_id, "staff_id": staff_id}):
         audit.record(session, "driver_rostered", subject=f"trip {trip_id}", details={"driver": login}, now=now,
                      actor=actor)
 

@@ -8,8 +8,6 @@ from zoneinfo import ZoneInfo
 
 from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PublicKey
 from sqlalchemy import and_, bindparam, case, func, select
-from sqlalchemy.dialects.postgresql import insert as postgresql_insert
-from sqlalchemy.dialects.sqlite import insert as sqlite_insert
 from sqlalchemy.orm import Session, aliased
 
 from boarding.doors.manifest import DoorTrip, aboard_query, driver_trip
@@ -33,7 +31,7 @@ from boarding.passes.policy import OPENS_BEFORE
 from boarding.passes.service import seat_words
 from boarding.passes.signing import PassBody, verify
 from kernel.clock import local_date, zone_name
-from kernel.db import rows_changed
+from kernel.db import InsertNew
 from kernel.errors import Conflict, InvalidInput, NotFound
 from kernel.vault import Vault
 from ticketing.network.models import Call, Line, Stop, Trip
@@ -41,11 +39,7 @@ from ticketing.sales.identities import Passenger, opened_or_none
 from ticketing.sales.models import Identity, Ticket
 from ticketing.sales.service import board_ticket, read_code
 
-_COUNTED = {"preserve_rowcount": True}
-_SCAN = {"sqlite": sqlite_insert(Scan).on_conflict_do_nothing(),
-         "postgresql": postgresql_insert(Scan).on_conflict_do_nothing()}
-_CHECK = {"sqlite": sqlite_insert(DocumentCheck).on_conflict_do_nothing(),
-          "postgresql": postgresql_insert(DocumentCheck).on_conflict_do_nothing()}
+_insert_scan, _insert_check = InsertNew(Scan), InsertNew(DocumentCheck)
 
 _BOARD = aliased(Call)
 _SHOWN = func.coalesce(select(Pass.ticket_id).where(Pass.id == bindparam("pass_id")).scalar_subquery(),
@@ -135,8 +129,7 @@ def record_scan(session: Session, trip_id: int, shown: Presentation, *, keys: Ma
     scan = {"id": shown.id, "trip_id": trip.id, "ticket_id": seen.ticket.id if seen.ticket else None,
             "driver": actor, "kind": shown.kind, "stop_seq": shown.stop_seq, "at": moment.at, "received_at": now,
             "result": told.result.value, "facts": facts}
-    connection = session.connection()
-    if rows_changed(connection.execute(_SCAN[connection.dialect.name], scan, execution_options=_COUNTED)) != 1:
+    if not _insert_scan(session, scan):
         raise _other_trips_id()
     return _first_answer(Scan(**scan), seen, vault)
 
@@ -162,8 +155,7 @@ def answer_document(session: Session, trip_id: int, scan_id: str, outcome: str, 
                                     now=now, at=now, actor=actor, confirmed=True)
     check = {"scan_id": scan.id, "outcome": outcome, "reason": reason, "result": told.result.value, "driver": actor,
              "at": now}
-    connection = session.connection()
-    connection.execute(_CHECK[connection.dialect.name], check)
+    _insert_check(session, check)
     return _settled(trip, scan, DocumentCheck(**check), replace(seen, aboard=seen.aboard + moved), actor=actor)
 
 

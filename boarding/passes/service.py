@@ -12,8 +12,6 @@ from zoneinfo import ZoneInfo
 from cryptography.hazmat.primitives.hashes import SHA256
 from cryptography.hazmat.primitives.kdf.hkdf import HKDF
 from sqlalchemy import select
-from sqlalchemy.dialects.postgresql import insert as postgresql_insert
-from sqlalchemy.dialects.sqlite import insert as sqlite_insert
 from sqlalchemy.orm import Session
 
 from boarding.passes.models import Pass
@@ -28,6 +26,7 @@ from boarding.passes.policy import (
 )
 from boarding.passes.signing import KeyRing, PassBody, encode
 from kernel.clock import WEEKDAYS, zone_name
+from kernel.db import InsertNew
 from kernel.errors import Conflict, NotFound
 from kernel.vault import Vault
 from ticketing.network.models import Call
@@ -41,8 +40,7 @@ PAYMENTS = {"cash": "dinheiro", "card": "cartão"}
 SHOWN_AFTER_ARRIVAL = timedelta(hours=24)  # a late bus's pass stays scannable: the door alone says what is over
 LINK_BYTES = 16
 
-_INSERT = {"sqlite": sqlite_insert(Pass).on_conflict_do_nothing(index_elements=["ticket_id", "revision"]),
-           "postgresql": postgresql_insert(Pass).on_conflict_do_nothing(index_elements=["ticket_id", "revision"])}
+_insert = InsertNew(Pass, "ticket_id", "revision")
 
 
 @dataclass(frozen=True, slots=True)
@@ -91,9 +89,8 @@ def check_link(code: str, revision: int, token: str, secret: bytes) -> bool:
 
 def ensure_pass(session: Session, ticket_id: int, revision: int, sold_at: datetime) -> Pass:
     """The pass of a ticket's revision, made now if there is none. Two at once get the same one: its key decides."""
-    connection = session.connection()
-    connection.execute(_INSERT[connection.dialect.name], {
-        "id": secrets.token_bytes(16), "ticket_id": ticket_id, "revision": revision, "issued_at": sold_at})
+    _insert(session, {"id": secrets.token_bytes(16), "ticket_id": ticket_id, "revision": revision,
+                      "issued_at": sold_at})
     return session.scalars(select(Pass).where(Pass.ticket_id == ticket_id, Pass.revision == revision)).one()
 
 

@@ -8,13 +8,11 @@ from dataclasses import dataclass
 from datetime import date, datetime
 
 from sqlalchemy import delete, func, select, update
-from sqlalchemy.dialects.postgresql import insert as postgresql_insert
-from sqlalchemy.dialects.sqlite import insert as sqlite_insert
 from sqlalchemy.orm import Session
 
 from kernel import audit
 from kernel.clock import day_everywhere
-from kernel.db import Database, rows_changed
+from kernel.db import Database, InsertNew, rows_changed
 from kernel.errors import Conflict, DomainError, NotFound
 from kernel.vault import LONGEST_STEP_DAYS, StepTooLong, Vault, VaultError
 from oversight.retention.models import LegalHold, VaultMark
@@ -23,8 +21,7 @@ from ticketing.network.models import Trip
 from ticketing.sales.identities import opened_or_none, seal_row
 from ticketing.sales.models import Identity, Ticket
 
-_MARK = {"sqlite": sqlite_insert(VaultMark).on_conflict_do_nothing(),
-         "postgresql": postgresql_insert(VaultMark).on_conflict_do_nothing()}
+_insert_mark = InsertNew(VaultMark)
 
 
 @dataclass(frozen=True, slots=True)
@@ -216,8 +213,7 @@ def _destroy_released(database: Database, vault: Vault) -> None:
 
 def _bind(session: Session, vault: Vault) -> date:
     """The first owed day that the database remembers; a database that remembers no vault takes this one."""
-    session.execute(_MARK[session.get_bind().dialect.name], {
-        "vault_id": vault.vault_id, "owed_from": vault.owed_from()})
+    _insert_mark(session, {"vault_id": vault.vault_id, "owed_from": vault.owed_from()})
     marks = list(session.scalars(select(VaultMark)))
     if len(marks) != 1 or marks[0].vault_id != vault.vault_id:
         raise VaultError("VAULT_FILE is the vault of another system: this database's names are sealed with vault "
@@ -226,7 +222,6 @@ def _bind(session: Session, vault: Vault) -> date:
 
 
 def _set_mark(session: Session, vault_id: str, owed_from: date) -> None:
-    session.execute(_MARK[session.get_bind().dialect.name], {
-        "vault_id": vault_id, "owed_from": owed_from})
+    _insert_mark(session, {"vault_id": vault_id, "owed_from": owed_from})
     session.execute(update(VaultMark).where(VaultMark.vault_id == vault_id, VaultMark.owed_from < owed_from)
                     .values(owed_from=owed_from))

@@ -8,7 +8,8 @@ from sqlalchemy import bindparam, select, text
 from sqlalchemy.dialects import postgresql, sqlite
 from sqlalchemy.exc import DatabaseError, IntegrityError
 
-from kernel.db import Database, Km, Millionths, MoneyType, UtcDateTime
+from kernel.auth import Staff
+from kernel.db import Database, InsertNew, Km, Millionths, MoneyType, UtcDateTime
 from kernel.jobs import JobTurn
 from kernel.money import Money
 from kernel.repeats import RepeatKey
@@ -56,6 +57,21 @@ def test_what_raises_is_rolled_back_whole(database):
         raise ZeroDivisionError
     with database.reading() as session:
         assert session.scalars(select(JobTurn)).all() == []
+
+
+def test_a_row_whose_key_is_there_is_not_written_again_and_keeps_its_values(session):
+    insert = InsertNew(JobTurn, "name", returning=JobTurn.due_at)
+    row = {"name": "x", "due_at": NOW, "ended_at": None, "outcome": None}
+    assert insert.new_value(session, row) == NOW
+    assert insert.new_value(session, row | {"outcome": "again"}) is None
+    assert session.scalars(select(JobTurn.outcome)).all() == [None]
+
+
+def test_a_conflict_with_another_key_than_the_one_named_is_an_error(session):
+    InsertNew(Staff)(session, person := {"login": "ana", "display_name": "A", "role": "agent", "password_hash": "x"})
+    assert not InsertNew(Staff, "login")(session, person)
+    with pytest.raises(IntegrityError):
+        InsertNew(Staff, "id")(session, person | {"id": 99})
 
 
 def test_an_error_of_the_database_never_quotes_what_was_to_be_stored(database):

@@ -5,14 +5,12 @@ from dataclasses import dataclass
 from datetime import datetime
 from typing import Literal
 
-from sqlalchemy import func, insert, select, update
-from sqlalchemy.dialects.postgresql import insert as postgresql_insert
-from sqlalchemy.dialects.sqlite import insert as sqlite_insert
+from sqlalchemy import func, select, update
 from sqlalchemy.exc import IntegrityError
 from sqlalchemy.orm import Session
 
 from kernel import audit
-from kernel.db import rows_changed
+from kernel.db import InsertNew
 from kernel.errors import Conflict, InvalidInput
 from kernel.money import LARGEST_CENTS, ZERO, Money
 from ticketing.payments.models import LedgerEntry, Shift
@@ -20,8 +18,7 @@ from ticketing.payments.models import LedgerEntry, Shift
 Kind = Literal["sale", "void", "refund"]
 LONGEST_REFERENCE = 40
 
-_SQLITE = sqlite_insert(LedgerEntry).on_conflict_do_nothing(index_elements=["kind", "reference"])
-_POSTGRESQL = postgresql_insert(LedgerEntry).on_conflict_do_nothing(index_elements=["kind", "reference"])
+_insert_entry = InsertNew(LedgerEntry, "kind", "reference")
 
 
 @dataclass(frozen=True, slots=True)
@@ -131,15 +128,9 @@ def move_money(session: Session, kind: Kind, means: Means, amount: Money, *, sub
         raise _no_shift()
     if in_drawer < ZERO and shift.cash < ZERO:
         raise Conflict("drawer_short", "Não há dinheiro suficiente no caixa para devolver. Reforce o caixa.")
-    connection = session.connection()
-    entry = _SQLITE if connection.dialect.name == "sqlite" else _POSTGRESQL
-    if means.method == "cash":
-        entry = insert(LedgerEntry)  # type: ignore[assignment]
-    written = connection.execute(entry, {
-        "at": now, "kind": kind, "method": means.method, "amount": amount, "subject": subject,
-        "reference": means.reference, "shift_id": shift.id, "actor": actor},
-        execution_options={"preserve_rowcount": True})
-    if rows_changed(written) != 1:
+    if not _insert_entry(session, {
+            "at": now, "kind": kind, "method": means.method, "amount": amount, "subject": subject,
+            "reference": means.reference, "shift_id": shift.id, "actor": actor}):
         raise Conflict("slip_used", "Este comprovante da maquininha já foi usado. Confira o número.",
                        fields={"reference": "Este comprovante já foi usado."})
     return int(shift.id)

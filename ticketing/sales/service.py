@@ -6,12 +6,10 @@ from dataclasses import dataclass
 from datetime import date, datetime, timedelta
 
 from sqlalchemy import insert, select, update
-from sqlalchemy.dialects.postgresql import insert as postgresql_insert
-from sqlalchemy.dialects.sqlite import insert as sqlite_insert
 from sqlalchemy.orm import Session
 
 from kernel import audit
-from kernel.db import rows_changed
+from kernel.db import InsertNew, rows_changed
 from kernel.decisions import Decision
 from kernel.errors import Conflict, Forbidden, InvalidInput, NotFound
 from kernel.money import Money
@@ -62,9 +60,7 @@ class Sold:
 
 
 _BOOKING = insert(Booking).returning(Booking.id)
-_TICKET = {"sqlite": sqlite_insert(Ticket).on_conflict_do_nothing(index_elements=["code"]).returning(Ticket.id),
-           "postgresql": postgresql_insert(Ticket).on_conflict_do_nothing(index_elements=["code"])
-           .returning(Ticket.id)}
+_insert_ticket = InsertNew(Ticket, "code", returning=Ticket.id)
 _FARE_LINES = insert(FareLine)
 _IDENTITY = insert(Identity)
 
@@ -248,17 +244,16 @@ def _take(session: Session, journey: Journey, place: Place, *, now: datetime, ac
 
 def _issue(session: Session, journey: Journey, hold: SeatHold, priced: Price, booking_id: int,
            decisions: Mapping[str, object], identity_required: bool, now: datetime) -> tuple[int, str]:
-    connection = session.connection()
     ticket_id = None
     while ticket_id is None:  # a code that exists already costs one more try
         code = new_code()
-        ticket_id = connection.execute(_TICKET[connection.dialect.name], {
+        ticket_id = _insert_ticket.new_value(session, {
             "code": code, "booking_id": booking_id, "trip_id": journey.trip.id, "board_seq": journey.board_seq,
             "alight_seq": journey.alight_seq, "seat": hold.seat, "hold_id": hold.id, "status": "sold", "revision": 1,
             "sold_at": now, "tariff_id": priced.tariff_id, "fare": priced.fare.total,
             "identity_required": identity_required, "decisions": dict(decisions),
-            "refund_until": full_refund_until(journey.board.departs_at)}).scalar_one_or_none()
-    connection.execute(_FARE_LINES, [
+            "refund_until": full_refund_until(journey.board.departs_at)})
+    session.connection().execute(_FARE_LINES, [
         {"ticket_id": ticket_id, "position": n, "kind": item.kind, "amount": item.amount}
         for n, item in enumerate(priced.fare.items)])
     return int(ticket_id), code
