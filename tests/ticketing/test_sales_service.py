@@ -234,6 +234,13 @@ def test_several_passengers_are_sold_together_or_not_at_all(session, world, vaul
     assert len(session.scalars(select(Ticket)).all()) == 3
 
 
+def test_who_may_sit_anywhere_never_takes_the_seat_that_another_of_the_order_asked_for(session, world, vault):
+    one = order(world).places[0]
+    family = replace(order(world), places=[*[replace(one, seat=None)] * 9, replace(one, seat=5)])  # ten of eleven seats
+    sold = service.sell(session, family, vault=vault, now=NOW, actor="agent")
+    assert len(set(sold.tickets)) == 10
+
+
 def test_every_refusal_of_a_sale_names_its_rule(session, sell, world):
     sell(seat=5)
     trips = {"seat_taken": {"seat": 5}, "seat_not_for_sale": {"seat": 1}, "identity_required": {"identity": {}},

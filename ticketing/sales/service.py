@@ -115,7 +115,9 @@ def sell(session: Session, order: Order, *, vault: Vault, now: datetime, actor: 
     decisions = {"identity": asks.stored(), "concession": concession.stored(), "tariff_act": priced.act,
                  "refund_table": journey.carrier.late_refund}
     codes = []
-    for place, passenger in sorted(zip(order.places, passengers, strict=True), key=lambda pair: pair[0].seat or 0):
+    # who may sit anywhere comes last, or chance could take the seat that another of the family asked for
+    for place, passenger in sorted(zip(order.places, passengers, strict=True),
+                                   key=lambda pair: (pair[0].seat is None and not pair[0].hold, pair[0].seat or 0)):
         hold = _take(session, journey, place, now=now, actor=actor)
         code = _issue(session, journey, hold, priced, booking_id, decisions, asks.outcome == "required", now)
         if passenger is not None:
