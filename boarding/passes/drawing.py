@@ -48,14 +48,15 @@ def qr_svg(text: str, ecc: Ecc = "M", title: str = "QR do bilhete") -> str:
     No style and no id, so that it passes the security policy and may stand on a page many times.
     """
     rows = qr_matrix(text, ecc)
-    runs = "".join(f"M{x} {y}h{length}v1h-{length}z" for y, row in enumerate(rows) for x, length in _runs(row))
+    runs = "".join(f"M{x} {y}h{length}v1h-{length}z" for y, row in enumerate(rows) for x, length in dark_runs(row))
     side = len(rows)
     return (f'<svg xmlns="http://www.w3.org/2000/svg" class="qr" viewBox="0 0 {side} {side}" role="img" '
             f'aria-label="{escape(title)}" shape-rendering="crispEdges"><path fill="#fff" d="M0 0h{side}v{side}H0z"/>'
             f'<path fill="#000" d="{runs}"/></svg>')
 
 
-def _runs(row: list[bool]) -> Iterable[tuple[int, int]]:
+def dark_runs(row: list[bool]) -> Iterable[tuple[int, int]]:
+    """Where dark modules stand together in a row: the first one's place and how many."""
     start = None
     for x, dark in enumerate([*row, False]):
         if dark and start is None:

@@ -4,12 +4,13 @@ Pillow's built-in letters have no accents, so without the font files nothing sta
 """
 
 import unicodedata
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from functools import lru_cache
 from pathlib import Path
 from typing import Literal
 
+from anyascii import anyascii
 from PIL import ImageFont
 
 FONT_FOLDER = Path(__file__).resolve().parents[2] / "static" / "fonts"
@@ -71,7 +72,8 @@ def has_glyph(char: str) -> bool:
 
 
 def drawable(text: str) -> str:
-    """The text in letters that the font has: an unknown one becomes its plain letter, else a middle dot."""
+    """The text in letters that the font has. An unknown letter becomes its plain one, or is written in Latin letters
+    as it sounds (李 Li, محمد mhmd): what a driver can hold against a passport. Anything else becomes a middle dot."""
     kept = []
     for char in unicodedata.normalize("NFC", text):
         if unicodedata.category(char).startswith("C"):
@@ -79,41 +81,59 @@ def drawable(text: str) -> str:
         elif has_glyph(char):
             kept.append(char)
         else:
-            plain = "".join(part for part in unicodedata.normalize("NFKD", char) if part.isalnum() and has_glyph(part))
-            kept.append(plain or ("" if unicodedata.combining(char) else "·"))
+            kept.append(_in_latin(char))
     return "".join(kept)
+
+
+def _in_latin(char: str) -> str:
+    plain = "".join(part for part in unicodedata.normalize("NFKD", char) if part.isalnum() and has_glyph(part))
+    if plain or unicodedata.combining(char):
+        return plain
+    if unicodedata.category(char)[0] not in "LMN":
+        return "·"
+    return "".join(part for part in anyascii(char) if part.isalnum())
+
+
+Measure = Callable[[str], float]  # how wide a text is, in the unit of its column
 
 
 def fit(text: str, width: int, sizes: Iterable[int], *, bold: bool, most_lines: int,
         ) -> tuple[ImageFont.FreeTypeFont, list[str]]:
+    """`shrink` for a picture: the font at the size that fits, and the lines."""
+    size, lines = shrink(text, width, sizes, lambda size: font(size, bold).getlength, most_lines)
+    return font(size, bold), lines
+
+
+def shrink(text: str, width: float, sizes: Iterable[int], measure_at: Callable[[int], Measure],
+           most_lines: int) -> tuple[int, list[str]]:
     """The first of the falling sizes at which the text wraps into its lines; cut with "…" when none does."""
     for size in sizes:
-        face = font(size, bold)
-        lines = _wrap(text, face, width)
+        measure = measure_at(size)
+        lines = _wrap(text, measure, width)
         if len(lines) <= most_lines:
-            return face, lines
+            return size, lines
     last = lines[most_lines - 1]
-    while last and face.getlength(last + "…") > width:
+    while last and measure(last + "…") > width:
         last = last[:-1]
-    return face, [*lines[:most_lines - 1], last + "…"]
+    return size, [*lines[:most_lines - 1], last + "…"]
 
 
-def _wrap(text: str, face: ImageFont.FreeTypeFont, width: int) -> list[str]:
+def _wrap(text: str, measure: Measure, width: float) -> list[str]:
     lines = [""]
     for word in text.split(" "):
         joined = f"{lines[-1]} {word}" if lines[-1] else word
-        if face.getlength(joined) <= width:
+        if measure(joined) <= width:
             lines[-1] = joined
             continue
-        pieces = _pieces(word, face, width)
+        pieces = _pieces(word, measure, width)
         lines = [*lines, *pieces] if lines[-1] else pieces
     return lines
 
 
-def _pieces(word: str, face: ImageFont.FreeTypeFont, width: int) -> list[str]:
+def _pieces(word: str, measure: Measure, width: float) -> list[str]:
     pieces = [""]
     for char in word:
-        if pieces[-1] and face.getlength(pieces[-1] + char) > width:
+        if pieces[-1] and measure(pieces[-1] + char) > width:
             pieces.append("")
         pieces[-1] += char
     return pieces

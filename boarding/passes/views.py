@@ -97,8 +97,8 @@ def counter_pdf(code: str) -> ResponseReturnValue:
 
 def _pdf(shown: Shown) -> Response:
     """Made here, after the transaction has ended: drawing takes longer than reading."""
-    paper = ticket_pdf(_blocks(shown), service.travelling_token(shown), code=shown.code, carrier=shown.facts.carrier)
-    return Response(paper, content_type="application/pdf", headers={
+    made = ticket_pdf(_blocks(shown), service.travelling_token(shown), code=shown.code, carrier=shown.facts.carrier)
+    return Response(made, content_type="application/pdf", headers={
         "Content-Disposition": f'attachment; filename="bilhete-{shown.code}.pdf"'})
 
 

@@ -26,15 +26,25 @@ def page(door):
     return get
 
 
+@pytest.fixture
+def search(door):
+    """`search("ana")` is the text of the page that the search by name answers with."""
+    def post(text, **form):
+        answer = door.driver.post(f"/driver/trips/{door.world.long_trip}/passengers/search", data={"q": text, **form})
+        assert answer.status_code == 200
+        return html.unescape(answer.get_data(as_text=True))
+    return post
+
+
 def forms(markup):
     """Every form's hidden fields."""
     return [dict(re.findall(r'type="hidden" name="(\w+)" value="([^"]*)"', form))
             for form in re.findall(r"<form.*?</form>", markup, re.DOTALL)]
 
 
-def by_name(door, page, name):
+def by_name(door, search, name):
     """Press the button beside a name; the address of the answer."""
-    found = [form for form in forms(page(f"/passengers?q={name}")) if "code" in form]
+    found = [form for form in forms(search(name)) if "code" in form]
     assert len(found) == 1
     answer = door.driver.post(f"/driver/trips/{door.world.long_trip}/passengers", data=found[0])
     assert answer.status_code == 303
@@ -54,10 +64,10 @@ def test_a_driver_finds_today_and_tomorrow_and_their_counts(door):
     assert "Amanhã" in door.driver.get("/driver/trips").get_data(as_text=True)
 
 
-def test_boarding_by_name_needs_no_script_and_is_on_record(door, page):
+def test_boarding_by_name_needs_no_script_and_is_on_record(door, page, search):
     code = door.sell(seat=5, identity={**PERSON, "name": "Zeferina d'Ávila"})
     door.sell(seat=6)
-    _, address = by_name(door, page, "zeferina davila")
+    _, address = by_name(door, search, "zeferina davila")
     asked = page(address)
     assert "confira o documento" in asked and "confira o RG: final 1098" in asked and "Zeferina d'Ávila" in asked
     assert door.driver.post(f"/driver/trips/{door.world.long_trip}{address}", data={"outcome": "confirmed"}).status_code == 303
@@ -68,17 +78,17 @@ def test_boarding_by_name_needs_no_script_and_is_on_record(door, page):
     assert "embarcou em Criciúma, 06:20" in page("/passengers")
 
 
-def test_a_button_pressed_twice_is_one_scan(door, page):
+def test_a_button_pressed_twice_is_one_scan(door, page, search):
     door.sell(seat=5)
-    form, address = by_name(door, page, "teste")
+    form, address = by_name(door, search, "teste")
     again = door.driver.post(f"/driver/trips/{door.world.long_trip}/passengers", data=form)
     assert again.location.endswith(address)
     assert len(door.scans()) == 1
 
 
-def test_a_refused_document_is_told_on_the_page(door, page):
+def test_a_refused_document_is_told_on_the_page(door, page, search):
     code = door.sell(seat=5)
-    _, address = by_name(door, page, "teste")
+    _, address = by_name(door, search, "teste")
     url = f"/driver/trips/{door.world.long_trip}{address}"
     assert door.driver.post(url, data={"outcome": "refused"}).status_code == 422
     door.driver.post(url, data={"outcome": "refused", "reason": "no_document"})
@@ -86,11 +96,19 @@ def test_a_refused_document_is_told_on_the_page(door, page):
     assert door.ticket(code).status == "sold"
 
 
-def test_the_list_is_found_by_name_seat_and_code(door, page):
+def test_the_list_is_found_by_name_seat_and_code(door, search):
     code = door.sell(seat=5, identity={**PERSON, "name": "Ana Lúcia"})
     door.sell(seat=6, identity={**PERSON, "name": "Bruno"})
-    for search, shown in (("ana lucia", 1), ("LÚCIA", 1), ("6", 1), (code.lower(), 1), ("", 2), ("ninguém", 0)):
-        assert page(f"/passengers?q={search}").count('class="person"') == shown
+    for text, shown in (("ana lucia", 1), ("LÚCIA", 1), ("6", 1), (code.lower(), 1), ("", 2), ("ninguém", 0)):
+        assert search(text).count('class="person"') == shown
+
+
+def test_no_address_holds_the_name_that_is_looked_for(door, page, search):
+    door.sell(seat=5, identity={**PERSON, "name": "Ana Lúcia"})
+    form, = re.findall(r'<form class="finder".*?</form>', page("/passengers"), re.DOTALL)
+    assert 'method="post"' in form
+    assert '<option value="1" selected>' in search("ana", stop="1")
+    assert page("/passengers?q=ninguem").count('class="person"') == 1
 
 
 def test_the_stop_is_where_the_bus_should_be_unless_chosen(door, page):
@@ -119,9 +137,9 @@ def test_the_printed_list_has_seats_names_documents_and_stops(door, page):
         assert (entry.actor, entry.details) == (door.driver.login, {"listed": 2})
 
 
-def test_markup_in_a_name_is_characters_on_the_drivers_pages_and_in_the_answer(door, page):
+def test_markup_in_a_name_is_characters_on_the_drivers_pages_and_in_the_answer(door, page, search):
     code = door.sell(seat=5, identity={**PERSON, "name": EVIL})
-    _, address = by_name(door, page, "5")
+    _, address = by_name(door, search, "5")
     for path in ("/passengers", "/manifest", address):
         answer = door.driver.get(f"/driver/trips/{door.world.long_trip}{path}")
         markup = answer.get_data(as_text=True)

@@ -4,10 +4,12 @@ import html
 import io
 import re
 
+import pypdfium2
 import pytest
 import zxingcpp
 from PIL import Image
 
+from boarding.passes.service import link_token
 from boarding.passes.signing import Outcome, verify
 
 EVIL = "<img src=x onerror=alert(1)>"
@@ -49,7 +51,30 @@ def test_page_picture_and_prints_carry_the_same_pass(door, client, opened, signe
     assert verify(token, door.issuer.keys.public_keys).outcome is Outcome.OK
 
 
-@pytest.mark.parametrize("tail", ["", "/image.png", "/print"])
+def test_the_paper_is_one_file_named_by_its_code_with_the_same_pass(door, client, opened, signed_in):
+    code = door.sell(seat=5)
+    token, url = door.token(code), opened(code)
+    agent = signed_in("agent", stop_id=door.world.stops[0])
+    for answer in (client.get(url + "/ticket.pdf"), agent.get(f"/counter/tickets/{code}/ticket.pdf")):
+        assert (answer.status_code, answer.content_type) == (200, "application/pdf")
+        assert answer.headers["Content-Disposition"] == f'attachment; filename="bilhete-{code}.pdf"'
+        assert answer.headers["Cache-Control"] == "no-store"
+        page = pypdfium2.PdfDocument(answer.data)[0]
+        assert "Passageira de Teste" in page.get_textpage().get_text_range()
+        assert zxingcpp.read_barcodes(page.render(scale=2).to_pil())[0].text == token
+    assert f"{url}/ticket.pdf" in client.get(url).text
+    assert f"/counter/tickets/{code}/ticket.pdf" in agent.get(f"/counter/tickets/{code}").text
+
+
+def test_a_first_look_at_the_paper_makes_the_pass(door, client, opened):
+    code = door.sell(seat=5)
+    link = link_token(code, 1, door.issuer.link_secret)
+    answer = client.get(f"/passes/{code}/{link}/ticket.pdf")
+    assert verify(zxingcpp.read_barcodes(pypdfium2.PdfDocument(answer.data)[0].render(scale=2).to_pil())[0].text,
+                  door.issuer.keys.public_keys).outcome is Outcome.OK
+
+
+@pytest.mark.parametrize("tail", ["", "/image.png", "/print", "/ticket.pdf"])
 def test_without_the_link_a_ticket_is_not_there(door, client, opened, signed_in, tail):
     mine, other = door.sell(seat=5), door.sell(seat=6)
     link = opened(mine).rpartition("/")[2]
@@ -64,8 +89,9 @@ def test_without_the_link_a_ticket_is_not_there(door, client, opened, signed_in,
         assert who.get(f"/passes/{other}/{link}{tail}").status_code == 404
 
 
-def test_the_counters_print_is_for_those_who_sell(door, client, signed_in):
-    url = f"/counter/tickets/{door.sell(seat=5)}/print"
+@pytest.mark.parametrize("form", ["print", "ticket.pdf"])
+def test_the_counters_print_is_for_those_who_sell(door, client, signed_in, form):
+    url = f"/counter/tickets/{door.sell(seat=5)}/{form}"
     assert client.get(url).status_code == 303
     assert signed_in("driver").get(url).status_code == 403
 
