@@ -77,10 +77,20 @@ def worker() -> ResponseReturnValue:
 @blueprint.get(TRIP + "/passengers")
 @guard("board")
 def passengers(trip_id: int) -> ResponseReturnValue:
-    search = request.args.get("q", "")[:80]
+    return _by_name(trip_id, "", request.args.get("stop", ""))
+
+
+@blueprint.post(TRIP + "/passengers/search")
+@guard("board")
+def found(trip_id: int) -> ResponseReturnValue:
+    # posted, so that no address and no browser's history holds a name
+    return _by_name(trip_id, request.form.get("q", "")[:80], request.form.get("stop", ""))
+
+
+def _by_name(trip_id: int, search: str, stop: str) -> ResponseReturnValue:
     with transaction() as session:
         trip = manifest.driver_trip(session, trip_id, staff_id=current_user.staff_id)
-        here = _stop(trip)
+        here = _stop(trip, stop)
         rows = manifest.passengers(session, trip, vault=_issuer().vault, search=search, now=now(), actor=actor())
         aboard = manifest.aboard(session, trip_id, here)
     return render_template("driver/board_by_name.html", trip=trip, rows=rows, here=here, search=search, aboard=aboard,
@@ -118,7 +128,7 @@ def document(trip_id: int, scan_id: UUID) -> ResponseReturnValue:
 def passenger_list(trip_id: int) -> ResponseReturnValue:
     with transaction() as session:
         trip = manifest.driver_trip(session, trip_id, staff_id=current_user.staff_id)
-        here = _stop(trip)
+        here = _stop(trip, request.args.get("stop", ""))
         rows = manifest.passengers(session, trip, vault=_issuer().vault, now=now(), actor=actor())
         aboard = manifest.aboard(session, trip_id, here)
     return render_template("driver/manifest.html", trip=trip, rows=rows, here=here, aboard=aboard, printed_at=now())
@@ -156,9 +166,8 @@ def _day(text: str) -> date:
         return local_date(now(), OFFICE_ZONE)
 
 
-def _stop(trip: DoorTrip) -> int:
+def _stop(trip: DoorTrip, chosen: str) -> int:
     """The stop chosen on the page, or where the bus should be by the hour."""
-    chosen = request.args.get("stop", "")
     known = {str(call.seq): call.seq for call in trip.calls[:-1]}
     return known.get(chosen, trip.stop_at(now()))
 
