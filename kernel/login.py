@@ -1,5 +1,6 @@
 """The sign-in, sign-out and password pages."""
 
+import logging
 from urllib.parse import urlsplit
 
 from flask import Blueprint, flash, redirect, render_template, request, session, url_for
@@ -14,6 +15,7 @@ from kernel.web import guard, now, public, reading, refused, transaction
 
 blueprint = Blueprint("login", __name__)
 limiter = Limiter(get_remote_address, default_limits=["600/minute"])
+logging.getLogger("flask-limiter").setLevel(logging.WARNING)  # below it logs addresses, and what was typed as a login
 
 
 @blueprint.get("/login")
@@ -83,7 +85,10 @@ def change_password() -> ResponseReturnValue:
 
 def _local(target: str) -> str | None:
     """The target when it is a path of this site; an address elsewhere is not followed."""
-    parts = urlsplit(target)
+    try:
+        parts = urlsplit(target)
+    except ValueError:  # an open bracket where a host would stand
+        return None
     safe = target.startswith("/") and not target.startswith(("//", "/\\")) and not parts.netloc and not parts.scheme
     return target if safe and "\n" not in target and "\r" not in target else None
 

@@ -191,7 +191,7 @@ def test_a_login_is_read_without_case_or_blanks(client, clerk, typed):
 
 @pytest.mark.parametrize("target", [
     "//evil.example", "/\\evil.example", "https://evil.example/", "\\\\evil.example", "javascript:alert(1)", "/\t/evil.example",
-    "/\n/evil.example", "evil.example", " //evil.example", "http:evil.example"])
+    "/\n/evil.example", "evil.example", " //evil.example", "http:evil.example", "//[evil", "http://["])
 def test_the_way_on_never_leads_to_another_site(client, clerk, target):
     assert enter(client, next=target).location == "/inspector"
 
@@ -201,6 +201,17 @@ def test_the_way_on_leads_back_to_the_page_that_was_asked_for(client, clerk):
     assert asked.status_code == 303
     assert asked.location == "/login?next=/inspector?day%3D2026-03-02"
     assert enter(client, next="/inspector?day=2026-03-02").location == "/inspector?day=2026-03-02"
+
+
+def test_what_was_typed_as_a_login_and_its_address_are_in_no_log_when_guessing_is_stopped(app, monkeypatch, caplog):
+    monkeypatch.setattr(limiter, "enabled", True)
+    monkeypatch.setattr(auth, "password_matches", lambda staff, password: False)
+    limiter.reset()
+    with caplog.at_level("INFO"):
+        answers = [enter(app.test_client(), "Zzmarcador 000.000.012-44").status_code for _ in range(11)]
+    assert answers[-1] == 429
+    assert "zzmarcador" not in caplog.text.lower() and "127.0.0.1" not in caplog.text
+    limiter.reset()
 
 
 def test_guessing_is_slowed_down_by_login_and_by_address(app, client, clerk, monkeypatch):
