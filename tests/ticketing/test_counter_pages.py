@@ -64,7 +64,8 @@ def test_a_refused_sale_keeps_what_was_typed_and_writes_nothing(app, world, agen
     ("seat", "x", 422), ("trip", "999999", 404), ("trip", "abc", 422), ("alight", "0", 422), ("alight", "77", 422),
     ("idempotency_key", "", 422), ("idempotency_key", "a b'--", 422), ("birth_date", "31/02/2020", 422),
     ("document_kind", "VOTER", 422), ("hold", "0" * 32, 409), ("hold", "x" * 5000, 422),
-    ("board", "99999999999999999999", 422), ("received", "1e9", 422), ("received", "NaN", 422)])
+    ("board", "99999999999999999999", 422), ("received", "1e9", 422), ("received", "NaN", 422),
+    ("birth_date", f"01/01/{10**30}", 422), ("birth_date", "1" * 5000, 422)])
 def test_bad_input_is_answered_by_a_page_and_sells_nothing(app, world, agent, field, value, status):
     answer = agent.post("/counter/sales", data={**form(world), field: value})
     assert answer.status_code == status
@@ -160,3 +161,18 @@ def test_a_ticket_is_found_voided_and_its_name_corrected(app, world, agent):
     assert agent.post(f"/counter/tickets/{code}/void", data={"method": "cash", "reason": ""}).status_code == 422
     assert agent.post(f"/counter/tickets/{code}/void", data={"method": "cash", "reason": "engano"}).status_code == 303
     assert agent.post(f"/counter/tickets/{code}/void", data={"method": "cash", "reason": "engano"}).status_code == 409
+
+
+@pytest.mark.parametrize("day", ["9999-12-31", "0001-01-01", "2101-01-01", "amanhã", ""])
+def test_a_day_that_no_timetable_has_is_today(world, agent, day):
+    page = agent.get(f"/counter?day={day}")
+    assert page.status_code == 200
+    assert f'value="{NOW.date().isoformat()}"' in page.text
+
+
+@pytest.mark.parametrize("stop", ["9" * 30, str(2**31), "-1", "1e3", "x", ""])
+def test_a_till_opens_at_no_stop_that_is_not_on_the_list(world, signed_in, stop):
+    other = signed_in("agent")
+    answer = other.post("/counter/shift/open", data={"opening_float": "10,00", "stop_id": stop})
+    assert answer.status_code == 404
+    assert "<h1" in answer.text

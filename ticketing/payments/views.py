@@ -25,7 +25,7 @@ def open_shift() -> ResponseReturnValue:
     try:
         opening = _amount("opening_float")
         with transaction() as session:
-            stop = network.stop(session, request.form.get("stop_id", type=int) or 0)
+            stop = network.stop(session, _stop_id(request.form.get("stop_id", "")))
             service.open_shift(session, stop_id=stop.id, opening_float=opening, now=now(), actor=actor())
     except DomainError as error:
         return _page(error)
@@ -63,6 +63,10 @@ def _page(problem: DomainError | None) -> ResponseReturnValue:
             stop=network.stop(session, current.stop_id) if current else None, problem=problem,
             errors=problem.fields if problem else {})
     return make_response(page, status_of(problem) if problem else 200)
+
+
+def _stop_id(text: str) -> int:
+    return int(text) if text.isascii() and text.isdigit() and len(text) < 10 else 0  # what no list offers is no stop
 
 
 def _amount(field: str) -> Money:

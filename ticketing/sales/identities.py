@@ -108,6 +108,6 @@ def _birth_date(text: str) -> date | None:
             month, _, year = rest.partition("/")
             return date(int(year), int(month), int(day))
         return date.fromisoformat(text)
-    except ValueError as error:
+    except (ValueError, OverflowError) as error:
         sentence = "Digite a data como dd/mm/aaaa."
         raise InvalidInput("bad_birth_date", sentence, fields={"birth_date": sentence}) from error

@@ -28,6 +28,7 @@ from ticketing.tariffs.service import price
 
 blueprint = Blueprint("counter", __name__, url_prefix="/counter")
 NOTHING_TYPED: Mapping[str, str] = {}
+FIRST_YEAR, LAST_YEAR = 2000, 2100
 BOARD_FIELDS = ("origin", "day", "to", "trip", "board", "alight")
 
 
@@ -266,6 +267,7 @@ def _number(text: str) -> int | None:
 
 def _day(text: str) -> date | None:
     try:
-        return date.fromisoformat(text)
+        day = date.fromisoformat(text)
     except ValueError:
         return None
+    return day if FIRST_YEAR <= day.year <= LAST_YEAR else None
