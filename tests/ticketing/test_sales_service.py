@@ -128,6 +128,14 @@ def test_a_hold_keeps_the_seat_and_is_turned_into_the_sale(session, sell, world)
     assert not seats.release_hold(session, hold.code, actor="agent")
 
 
+def test_a_hold_is_never_sold_as_another_seat_than_the_chosen_one(session, sell, world):
+    hold = service.hold_seat(session, world.long_trip, 0, 1, 5, now=NOW, actor="agent")
+    with pytest.raises(Conflict) as refusal, session.begin_nested():
+        sell(seat=6, hold=hold.code)
+    assert refusal.value.code == "other_seat_held" and refusal.value.fields["seat"]
+    assert service.find_ticket(session, sell(seat=None, hold=hold.code).tickets[0]).ticket.seat == 5
+
+
 def test_a_hold_that_ran_out_is_free_at_once_and_its_owner_is_told(session, world, vault):
     hold = service.hold_seat(session, world.long_trip, 0, 1, 5, now=NOW, actor="agent")
     later = NOW + timedelta(minutes=10)
@@ -210,6 +218,15 @@ def test_a_name_is_corrected_and_the_document_stays(session, sell, vault):
     service.correct_name(session, code, "  Passageira   do Teste ", vault=vault, now=NOW, actor="agent")
     passenger = identities.of_ticket(session, service.find_ticket(session, code).ticket, vault)
     assert (passenger.name, passenger.number) == ("Passageira do Teste", "4.321.098")
+
+
+def test_a_name_whose_day_has_passed_is_not_corrected(session, sell, vault):
+    code = sell().tickets[0]
+    last_day = session.scalars(select(Identity)).one().keep_until
+    vault.advance(last_day + timedelta(days=1), days_limit=1000)
+    with pytest.raises(Conflict) as refusal:
+        service.correct_name(session, code, "Passageira do Teste", vault=vault, now=NOW, actor="agent")
+    assert refusal.value.code == "nothing_to_correct"
 
 
 def test_a_typed_code_is_found_whatever_its_case_and_hyphen(session, sell):

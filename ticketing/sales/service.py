@@ -17,7 +17,7 @@ from kernel.vault import Vault
 from ticketing.concessions.policy import apply, decide_concession
 from ticketing.network.service import Journey, check_open_for_sale, load_journey
 from ticketing.payments.service import Means, move_money
-from ticketing.sales.identities import Passenger, read_passenger, seal_row
+from ticketing.sales.identities import Passenger, opened_or_none, read_passenger, seal_row
 from ticketing.sales.models import Booking, FareLine, Identity, Ticket
 from ticketing.sales.policy import check_void, full_refund_until, identity_requirement, void_deadline
 from ticketing.seats import service as seats
@@ -39,7 +39,10 @@ class Place:
 
 @dataclass(frozen=True, slots=True)
 class Order:
-    """What a channel asks for: one stretch of one trip for one or more passengers, and how it is paid."""
+    """What a channel asks for: one stretch of one trip for one or more passengers, and how it is paid.
+
+    `priced_at` is when a buyer who pays later was told the price, and fixes the day of it.
+    """
 
     booking: str
     channel: str
@@ -48,6 +51,7 @@ class Order:
     alight_seq: int
     places: Sequence[Place]
     means: Means
+    priced_at: datetime | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -106,7 +110,7 @@ def sell(session: Session, order: Order, *, vault: Vault, now: datetime, actor: 
     passengers = [read_passenger(asks, place.identity, travel_day=journey.day, state=journey.line.state)
                   for place in order.places]
     concession = decide_concession(None)
-    priced = price(session, journey, now=now)
+    priced = price(session, journey, now=order.priced_at or now)
     priced = Price(priced.tariff_id, priced.act, apply(concession, priced.fare))
     total = Money(priced.fare.total.cents * len(order.places))
     booking_id = session.connection().execute(_BOOKING, {
@@ -168,9 +172,10 @@ def correct_name(session: Session, code: str, name: str, *, vault: Vault, now: d
     """
     found = find_ticket(session, code)
     row = session.get(Identity, found.ticket.id)
-    if row is None or found.ticket.status != "sold":
+    passenger = opened_or_none(row, found.ticket.code, vault)
+    if row is None or passenger is None or found.ticket.status != "sold":
         raise Conflict("nothing_to_correct", "Esta passagem não tem nome que ainda possa ser corrigido.")
-    seal_row(row, found.ticket.code, Passenger.opened(row, found.ticket.code, vault).renamed(name), vault)
+    seal_row(row, found.ticket.code, passenger.renamed(name), vault)
     audit.record(session, "name_corrected", subject=found.ticket.code, now=now, actor=actor)
 
 
@@ -239,7 +244,11 @@ def keep_until(last_day: date) -> date:
 
 def _take(session: Session, journey: Journey, place: Place, *, now: datetime, actor: str) -> SeatHold:
     if place.hold:
-        return seats.confirm(session, place.hold, journey, now=now, actor=actor)
+        hold = seats.confirm(session, place.hold, journey, now=now, actor=actor)
+        if place.seat is not None and place.seat != hold.seat:  # chosen anew while the hold of the first was on its way
+            sentence = f"Está reservada a poltrona {hold.seat}, não a {place.seat}. Escolha a poltrona de novo."
+            raise Conflict("other_seat_held", sentence, fields={"seat": sentence})
+        return hold
     seat = place.seat if place.seat is not None else seats.pick_seat(session, journey, now=now)
     return seats.claim(session, journey, seat, until=None, now=now, actor=actor)
 
