@@ -94,7 +94,7 @@ def test_a_request_has_one_present(app, client):
     assert client.get("/probe").get_json() == {"same": True, "now": NOW.isoformat()}
 
 
-@pytest.mark.parametrize("path", ["/nothing", "/counter/nothing", "/driver", "/inspector/trips/x", "/api/v1/nothing", "/.env", "//evil", "/%2e%2e/x", "/login/%ff"])
+@pytest.mark.parametrize("path", ["/nothing", "/counter/nothing", "/driver", "/inspector/trips/x", "/api/v1/nothing", "/.env", "/nothing//evil", "/%2e%2e/x", "/login/%ff"])
 def test_an_unknown_address_is_not_found_in_both_forms(client, path):
     assert client.get(path, headers={"Accept": "text/html"}).status_code in (404, 308)
     answer = client.get(path, headers=JSON, follow_redirects=True)
