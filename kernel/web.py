@@ -21,7 +21,7 @@ from flask import (
     url_for,
 )
 from flask.typing import ResponseReturnValue
-from flask_login import LoginManager, current_user
+from flask_login import AnonymousUserMixin, LoginManager, current_user
 from flask_wtf.csrf import CSRFError, CSRFProtect
 from marshmallow import Schema, ValidationError
 from sqlalchemy.exc import OperationalError
@@ -183,10 +183,17 @@ def answer(status: int, code: str, sentence: str, *, fields: Mapping[str, str] |
     """An error as the client understands it: a problem document or a page."""
     if wants_json():
         return problem(status, code, sentence, fields=fields, article=article)
-    home = url_for(auth.HOME_OF_ROLE[current_user.role]) if current_user.is_authenticated else url_for("login.page")
     return make_response(render_template(
         "error.html", title=_TITLES.get(status, "Não deu certo"), sentence=sentence, citation=article,
-        request_id=request_id(), home_url=home), status)
+        request_id=request_id(), home_url=_home()), status)
+
+
+def _home() -> str:
+    try:
+        return url_for(auth.HOME_OF_ROLE[current_user.role] if current_user.is_authenticated else "login.page")
+    except OperationalError:  # who is signed in stands in the database, which is away
+        _know_nobody_new()
+        return url_for("login.page")
 
 
 _TITLES = {400: "Pedido incompleto", 401: "Entre de novo", 403: "Sem acesso", 404: "Não encontrado",
@@ -221,7 +228,8 @@ def _http_error(error: HTTPException) -> ResponseReturnValue:
 
 
 def _busy(error: OperationalError) -> ResponseReturnValue:
-    # a lock that did not come in time, or two transactions in each other's way: nothing was written
+    # a lock that did not come in time, two transactions in each other's way, no database at all: nothing was written
+    _know_nobody_new()
     log.warning("database busy", extra={"request_id": request_id(), "kind": type(error.orig).__name__})
     return answer(503, "busy", "O sistema está ocupado e nada foi gravado. Tente de novo em alguns segundos.")
 
@@ -238,7 +246,13 @@ def _vault_away(error: VaultError) -> ResponseReturnValue:
                   "responsável pelo sistema.")
 
 
+def _know_nobody_new() -> None:
+    # an error page must not need the database that failed: who is not known by now stays a stranger
+    g.setdefault("_login_user", AnonymousUserMixin())
+
+
 def _unexpected(error: Exception) -> ResponseReturnValue:
+    _know_nobody_new()
     log.error("unexpected error", extra={"request_id": request_id()}, exc_info=error)
     return answer(500, "unexpected", "Algo falhou do nosso lado e nada foi gravado. Tente de novo; se repetir, "
                   "informe o código abaixo.")

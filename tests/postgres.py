@@ -11,6 +11,7 @@ import os
 import pwd
 import shlex
 import shutil
+import signal
 import socket
 import subprocess
 from collections.abc import Iterator
@@ -110,14 +111,28 @@ def start_again(home: Path) -> None:
     """Start a server that was killed, on its own port, with its own settings; it recovers before this returns."""
     data = home / "data"
     _program, *settings = shlex.split((data / "postmaster.opts").read_text())
-    _call([_programs(home) / "pg_ctl", "-D", data, "-l", home / "log", "-w", "-o", shlex.join(settings), "start"])
+    _call([_programs(home) / "pg_ctl", "-D", data, "-l", home / "log", "-w", "-t", "120", "-o", shlex.join(settings), "start"])
 
 
-def processes(home: Path) -> list[int]:
-    """The server's first process, then all that it started and that run now."""
-    postmaster = int((home / "data" / "postmaster.pid").read_text().split()[0])
+def kill(home: Path) -> None:
+    """Kill the server's every process outright."""
+    lock = home / "data" / "postmaster.pid"
+    postmaster = int(lock.read_text().split()[0])
+    os.kill(postmaster, signal.SIGSTOP)  # it starts no other while the others are killed
     children = Path(f"/proc/{postmaster}/task/{postmaster}/children").read_text().split()
-    return [postmaster, *map(int, children)]
+    for process in (postmaster, *map(int, children)):
+        os.kill(process, signal.SIGKILL)
+    while _state(postmaster) not in ("", "Z"):
+        os.sched_yield()
+    for left in (lock, *home.glob(".s.PGSQL.*.lock")):
+        left.unlink()  # where nobody buries the dead, its number would still pass for a running server's
+
+
+def _state(process: int) -> str:
+    try:
+        return Path(f"/proc/{process}/stat").read_text().rpartition(")")[2].split()[0]
+    except OSError:
+        return ""
 
 
 def stop_in(home: Path) -> None:

@@ -34,6 +34,7 @@ class Load:
         goal = len(self.sales) + sales
         with self._told:
             assert self._told.wait_for(lambda: len(self.sales) >= goal or self.wrong, PATIENCE), "nothing sells any more"
+        assert not self.wrong, self.wrong
 
     def run(self, agent: Person) -> None:
         """Sell until told to stop; the last request is still brought to its end."""
@@ -78,6 +79,8 @@ class Load:
     def _until_answered(self, ask: Callable[[], httpx.Response], expected: tuple[int, ...]) -> int:
         """Send the same request again until it is answered, as an agent at a dead screen does."""
         for _try in range(TRIES):
+            if self.wrong:
+                return 0
             try:
                 answer = ask()
             except httpx.TransportError:
@@ -85,12 +88,17 @@ class Load:
             if answer is not None and answer.status_code in expected:
                 return answer.status_code
             if answer is not None and answer.status_code != 503:
-                self.wrong.append(f"{answer.status_code}: {answer.text[:2000]}")
+                self._tell_wrong(f"{answer.status_code}: {answer.text[-2000:]}")
                 return answer.status_code
             self.unanswered += 1
             self._pause()
-        self.wrong.append("the house does not come back")
+        self._tell_wrong("the house does not come back")
         return 0
+
+    def _tell_wrong(self, what: str) -> None:
+        with self._told:
+            self.wrong.append(what)
+            self._told.notify_all()
 
     def _pause(self) -> None:
         threading.Event().wait(0.05)  # not to spend the machine on knocking at a closed door

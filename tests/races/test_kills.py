@@ -86,8 +86,7 @@ def test_postgresql_keeps_what_was_seen_sold_when_it_is_killed_too(on_postgresql
         os.kill(backend, signal.SIGKILL)
 
     def kill_the_server() -> None:
-        for process in postgres.processes(postgres_home):
-            os.kill(process, signal.SIGKILL)
+        postgres.kill(postgres_home)
         postgres.start_again(postgres_home)
 
     _sell_while_killing(on_postgresql, [kill_a_backend, kill_the_server, kill_a_backend, kill_the_server])
