@@ -101,8 +101,13 @@ def test_an_upgrade_of_a_database_in_step_changes_nothing(flask):
 
 
 def test_an_unknown_revision_is_refused(flask):
-    done = flask("database", "upgrade", "--to", "9999")
+    done = flask("database", "upgrade", "--to", "9999", said="y\n")
     assert done.exit_code == 1 and "9999" in done.stderr
+
+
+def test_going_back_is_asked_about_first(flask):
+    assert flask("database", "upgrade", "--to", "base", said="n\n").exit_code == 1
+    assert flask("staff", "disable", "nobody").exit_code == 1  # the tables are still there to look in
 
 
 def test_a_database_that_was_never_upgraded_is_told_what_to_run(tmp_path):

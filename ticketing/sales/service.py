@@ -171,7 +171,7 @@ def correct_name(session: Session, code: str, name: str, *, vault: Vault, now: d
     Raises NotFound, Conflict when the ticket has no identity or may no longer be changed, InvalidInput for the name.
     """
     found = find_ticket(session, code)
-    row = session.get(Identity, found.ticket.id)
+    row = session.get(Identity, found.ticket.id, with_for_update=True)
     passenger = opened_or_none(row, found.ticket.code, vault)
     if row is None or passenger is None or found.ticket.status != "sold":
         raise Conflict("nothing_to_correct", "Esta passagem não tem nome que ainda possa ser corrigido.")
