@@ -2,7 +2,7 @@
 
 import os
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 
 
@@ -23,6 +23,7 @@ class Settings:
     proxy_hops: int = 0
     rate_limit_storage: str = "memory://"
     log_level: str = "INFO"
+    pix: Mapping[str, str] = field(default_factory=dict, repr=False)  # parsed by ticketing/payments, which knows banks
 
 
 def read_settings(environ: Mapping[str, str] | None = None) -> Settings:
@@ -44,6 +45,7 @@ def read_settings(environ: Mapping[str, str] | None = None) -> Settings:
         proxy_hops=_number(env, "PROXY_HOPS", 0, 5),
         rate_limit_storage=env.get("RATE_LIMIT_STORAGE", "memory://"),
         log_level=_choice(env, "LOG_LEVEL", "INFO", ("DEBUG", "INFO", "WARNING", "ERROR")),
+        pix={name: value.strip() for name, value in env.items() if name.startswith("PIX_") and value.strip()},
     )
 
 

@@ -19,7 +19,7 @@ KEPT = timedelta(days=30)
 
 
 class OutboxRow(Base):
-    """One letter. `subject` and `payload` are codes and counts, never names or amounts of a person's document."""
+    """One letter. `subject` and `payload` are codes and counts, never names or documents."""
 
     __tablename__ = "outbox"
     __table_args__ = (
@@ -80,7 +80,7 @@ def deliver(database: Database, topic: str, send: Send, *, now: datetime, limit:
 
 def wait_after(attempt: int) -> timedelta:
     """How long after the n-th attempt the next one comes: 30 s, doubled each time, an hour at most."""
-    return min(FIRST_WAIT * 2 ** min(attempt - 1, 10), LONGEST_WAIT)
+    return min(FIRST_WAIT * (1 << min(attempt - 1, 10)), LONGEST_WAIT)
 
 
 def waiting(session: Session, topic: str, subject: str) -> bool:

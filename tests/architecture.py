@@ -14,15 +14,17 @@ TOP_LEVEL = {
     "requirements.txt", "requirements-dev.txt", "requirements-postgres.txt", "constraints.txt", ".gitignore", "LICENSE", "NOTICE",
 }
 KERNEL = {"__init__", "audit", "auth", "clock", "commands", "config", "db", "decisions", "errors", "filters", "jobs", "login", "logs",
-          "money", "outbox", "repeats", "vault", "web"}
+          "money", "outbox", "repeats", "spreadsheets", "vault", "web"}
 LEAF_FILES = {"__init__", "policy", "models", "service", "schemas", "views", "api", "commands"}
 NAMED_FILES = {  # a module named for what it is, where a leaf has a thing of its own
     "ticketing/network": {"laws", "settings"},
-    "ticketing/imports": {"gtfs", "sections", "matrix", "tables", "cells", "archives", "rows", "fares", "changes"},
+    "ticketing/imports": {"gtfs", "sections", "matrix", "courses", "tables", "cells", "archives", "rows", "fares", "changes"},
     "ticketing/sales": {"documents", "identities"},
-    "ticketing/online": {"search"},
+    "ticketing/payments": {"brcode", "port", "bankapi", "providers", "charges", "payouts", "desk"},
+    "ticketing/online": {"search", "purchases"},
     "boarding/passes": {"signing", "drawing", "paper", "typesetting"},
     "boarding/doors": {"manifest"},
+    "oversight/inspection": {"listings"},
 }
 LONGEST_FILE = 300
 LONGEST_TEST = 400  # tables of cases are long and still read at one go

@@ -23,9 +23,11 @@ _insert_entry = InsertNew(LedgerEntry, "kind", "reference")
 
 @dataclass(frozen=True, slots=True)
 class Means:
-    """How money moves: in cash, or by card with the terminal's reference (of the sale or of its reversal)."""
+    """How money moves: in cash, by card with the terminal's reference (of the sale or of its reversal), or by PIX with
+    the end-to-end id that came in or the return id of the payout that goes out.
+    """
 
-    method: Literal["cash", "card"]
+    method: Literal["cash", "card", "pix"]
     reference: str | None = None
 
 
@@ -114,12 +116,18 @@ def recent_shifts(session: Session, limit: int = 50) -> list[ShiftReport]:
 
 
 def move_money(session: Session, kind: Kind, means: Means, amount: Money, *, subject: str, now: datetime,
-               actor: str) -> int:
+               actor: str) -> int | None:
     """Write money in (positive) or out (negative) to the ledger and the drawer of the actor's open shift; its id.
 
-    Raises Conflict `no_shift`, `drawer_short` when the cash to pay out is not there, `slip_used` when a card slip
-    stands in the ledger already.
+    A PIX needs no shift and gives None. Raises Conflict `no_shift`, `drawer_short` when the cash to pay out is not
+    there, `slip_used` when a card slip stands in the ledger already, `pix_used` when that PIX does.
     """
+    row = {"at": now, "kind": kind, "method": means.method, "amount": amount, "subject": subject,
+           "reference": means.reference, "shift_id": None, "actor": actor}
+    if means.method == "pix":
+        if not _insert_entry(session, row):
+            raise Conflict("pix_used", "Este PIX já foi usado. Confira o identificador.")
+        return None
     in_drawer = amount if means.method == "cash" else ZERO
     shift = session.execute(update(Shift).where(Shift.agent == actor, Shift.closed_at.is_(None))
                             .values(cash=Shift.cash + in_drawer).returning(Shift.id, Shift.cash)
@@ -128,9 +136,7 @@ def move_money(session: Session, kind: Kind, means: Means, amount: Money, *, sub
         raise _no_shift()
     if in_drawer < ZERO and shift.cash < ZERO:
         raise Conflict("drawer_short", "Não há dinheiro suficiente no caixa para devolver. Reforce o caixa.")
-    if not _insert_entry(session, {
-            "at": now, "kind": kind, "method": means.method, "amount": amount, "subject": subject,
-            "reference": means.reference, "shift_id": shift.id, "actor": actor}):
+    if not _insert_entry(session, {**row, "shift_id": shift.id}):
         raise Conflict("slip_used", "Este comprovante da maquininha já foi usado. Confira o número.",
                        fields={"reference": "Este comprovante já foi usado."})
     return int(shift.id)
