@@ -1,8 +1,6 @@
 """Writes a feed's rows into the network's tables, each by its code: bulk inserts, and updates of what differs."""
 
 import hashlib
-import re
-import unicodedata
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from decimal import Decimal
@@ -13,13 +11,13 @@ from sqlalchemy.orm import Session
 
 from kernel.db import Base
 from kernel.errors import Conflict, InvalidInput
+from ticketing.imports.courses import KnownCall, folded, measured
 from ticketing.imports.policy import Feed, FeedSlot, FeedStop
 from ticketing.network.models import Line, Pattern, PatternCall, Place, Slot, Stop
 
 NO_STATE = "--"  # a feed from elsewhere: no state's law is cited for its lines
 LONGEST_CODE = 80
 LONGEST_TOWN = 120
-LATIN_ACCENTS = re.compile("[\u0300-\u036f]")
 
 VehicleOf = Callable[[FeedSlot], int]
 Row = Mapping[str, Any]
@@ -47,12 +45,16 @@ class Naming:
 
 
 class Tally:
-    """Counts what an import writes, and does the writing: bulk inserts, and updates of what differs."""
+    """Counts what an import writes, and does the writing: bulk inserts, and updates of what differs.
+
+    `edits` names, by table and key, the columns that differed.
+    """
 
     def __init__(self, session: Session) -> None:
         self.session = session
         self.new: dict[str, int] = {}
         self.changed: dict[str, int] = {}
+        self.edits: dict[str, dict[Any, frozenset[str]]] = {}
 
     def keep(self, model: type[Model], there: Mapping[Any, Model], rows: Mapping[Any, Row], *,
              fixed: Iterable[str] = ()) -> dict[Any, int]:
@@ -63,8 +65,9 @@ class Tally:
         if missing:
             fresh = insert(model).returning(model.id, sort_by_parameter_order=True)  # type: ignore[attr-defined]
             ids |= zip(missing, self.session.scalars(fresh, [dict(rows[key]) for key in missing]), strict=True)
-        changed = sum(_change(there[key], row, fixed) for key, row in rows.items() if key in there)
-        self.new[name], self.changed[name] = len(missing), changed
+        edits = {key: _change(there[key], row, fixed) for key, row in rows.items() if key in there}
+        self.edits[name] = {key: columns for key, columns in edits.items() if columns}
+        self.new[name], self.changed[name] = len(missing), len(self.edits[name])
         return ids
 
 
@@ -87,24 +90,19 @@ def keep_stops(tally: Tally, feed: Feed, naming: Naming) -> dict[str, int]:
 def _keep_places(tally: Tally, stops: Sequence[FeedStop], naming: Naming) -> dict[str, int]:
     """The ids of the stops' towns by stop code: the town of that IBGE code, or of that name whatever its accents."""
     towns = list(tally.session.scalars(select(Place)))
-    by_name = {(_folded(town.name), town.state): town for town in towns}
+    by_name = {(folded(town.name), town.state): town for town in towns}
     by_ibge = {town.ibge_code: town for town in towns if town.ibge_code}
     keys: dict[str, tuple[str, str]] = {}
     rows: dict[tuple[str, str], Row] = {}
     there: dict[tuple[str, str], Place] = {}
     for stop in stops:
         name, state = (stop.place or stop.name)[:LONGEST_TOWN], stop.state or naming.state or NO_STATE
-        keys[stop.code] = key = _folded(name), state
+        keys[stop.code] = key = folded(name), state
         rows.setdefault(key, {"name": name, "state": state, "ibge_code": stop.ibge})
         if town := by_ibge.get(stop.ibge or "") or by_name.get(key):
             there[key] = town
     ids = tally.keep(Place, there, rows, fixed=("name", "state", "ibge_code"))
     return {code: ids[key] for code, key in keys.items()}
-
-
-def _folded(name: str) -> str:
-    """For comparison: case and the accents of Latin letters away; the marks of other scripts stay."""
-    return LATIN_ACCENTS.sub("", unicodedata.normalize("NFKD", name)).casefold()
 
 
 def _plain(degrees: Decimal | None) -> str | None:
@@ -144,23 +142,56 @@ def keep_patterns(tally: Tally, feed: Feed, naming: Naming, stops: Mapping[str, 
     return {key: ids[here] for key, here in keys.items()}
 
 
+def keep_measures(tally: Tally, lines: Iterable[int]) -> int:
+    """How many courses with estimated km took measured ones from another course of their line."""
+    courses: dict[int, dict[int, list[PatternCall]]] = {}
+    known: dict[tuple[int, int], KnownCall] = {}
+    for line_id, call, stop in tally.session.execute(
+            select(Pattern.line_id, PatternCall, Stop).join(Pattern, PatternCall.pattern_id == Pattern.id)
+            .join(Stop, PatternCall.stop_id == Stop.id).where(Pattern.line_id.in_(lines))
+            .order_by(Pattern.id, PatternCall.seq)):
+        courses.setdefault(line_id, {}).setdefault(call.pattern_id, []).append(call)
+        names = frozenset((folded(stop.name), folded(stop.place.name)))
+        known[call.pattern_id, call.seq] = KnownCall(stop.id, names, call.km, call.road)
+    done = 0
+    for of_line in courses.values():
+        sure = [course for course in of_line.values() if not any(call.km_estimated for call in course)]
+        for course in of_line.values():
+            found = None if course in sure else measured(_known(course, known), [_known(one, known) for one in sure])
+            done += found is not None
+            for call, (km, road) in zip(course, found or (), strict=False):
+                call.km, call.road, call.km_estimated = km, road, False
+    tally.changed["pattern"] = tally.changed.get("pattern", 0) + done
+    return done
+
+
+def _known(course: Iterable[PatternCall], known: Mapping[tuple[int, int], KnownCall]) -> list[KnownCall]:
+    return [known[call.pattern_id, call.seq] for call in course]
+
+
 def keep_slots(tally: Tally, feed: Feed, naming: Naming, lines: Mapping[str, int],
-                patterns: Mapping[str, int], vehicle_of: VehicleOf) -> None:
+               patterns: Mapping[str, int], vehicle_of: VehicleOf) -> tuple[dict[int, frozenset[str]], list[Slot]]:
+    """Which columns changed by slot id, and the slots of the feed's lines that it no longer has."""
     line_of = {one.key: lines[naming.code(one.line)] for one in feed.patterns}
     there = {(line_id, slot.code): slot for line_id, slot in tally.session.execute(
         select(Pattern.line_id, Slot).join(Pattern, Slot.pattern_id == Pattern.id)
         .where(Pattern.line_id.in_(lines.values())))}
-    tally.keep(Slot, there, {(line_of[slot.pattern], naming.code(slot.code)): {
+    rows: dict[tuple[int, str], Row] = {(line_of[slot.pattern], naming.code(slot.code)): {
         "pattern_id": patterns[slot.pattern], "vehicle_id": vehicle_of(slot), "code": naming.code(slot.code),
         "zone": feed.zone, "valid_from": slot.valid_from, "valid_until": slot.valid_until, "weekdays": slot.weekdays,
         "times": [list(call) for call in slot.times],
         "exceptions": {day.isoformat(): runs for day, runs in slot.exceptions.items()}}
-        for slot in feed.slots}, fixed=("vehicle_id",))
+        for slot in feed.slots}
+    tally.keep(Slot, there, rows, fixed=("vehicle_id",))
+    withheld = {naming.code(code) for code in feed.withheld}
+    gone = [] if "" in feed.withheld else [
+        slot for key, slot in there.items() if key not in rows and slot.code.partition("@")[0] not in withheld]
+    return {there[key].id: columns for key, columns in tally.edits["slot"].items()}, gone
 
 
-def _change(there: Base, row: Row, fixed: Iterable[str]) -> bool:
+def _change(there: Base, row: Row, fixed: Iterable[str]) -> frozenset[str]:
     differs = {column: value for column, value in row.items()
                if column not in fixed and getattr(there, column) != value}
     for column, value in differs.items():
         setattr(there, column, value)
-    return bool(differs)
+    return frozenset(differs)

@@ -1,6 +1,7 @@
 """Brings a feed into the network in the caller's one transaction, and registers what files do not say.
 
-What a file leaves out stays as it is; a departure that moved to another course takes its code with it.
+A line that a file leaves out stays as it is. Of a line that it has, a departure that it no longer has ends, and one
+that moved to another course takes its code with it.
 """
 
 import re
@@ -18,8 +19,18 @@ from kernel import audit
 from kernel.clock import day_everywhere, local_date
 from kernel.db import Base
 from kernel.errors import Conflict, InvalidInput, NotFound
+from ticketing.imports.changes import Change, end_slots, follow, kinds
 from ticketing.imports.policy import Feed, rehearse
-from ticketing.imports.rows import Naming, Tally, VehicleOf, keep_lines, keep_patterns, keep_slots, keep_stops
+from ticketing.imports.rows import (
+    Naming,
+    Tally,
+    VehicleOf,
+    keep_lines,
+    keep_measures,
+    keep_patterns,
+    keep_slots,
+    keep_stops,
+)
 from ticketing.network.models import Carrier, Line, Stop, Title, Vehicle
 from ticketing.network.policy import check_title, last_day_allowed, read_layout
 from ticketing.tariffs.models import Tariff
@@ -51,11 +62,12 @@ class Choice:
 
 @dataclass(frozen=True, slots=True)
 class Loaded:
-    """Rows `new` and `changed` by table, and the ids of the feed's lines by their code here."""
+    """Rows `new` and `changed` by table, the ids of the feed's lines by their code here, and whom changes touch."""
 
     new: dict[str, int]
     changed: dict[str, int]
     lines: dict[str, int]
+    changes: tuple[Change, ...] = ()
 
 
 def bring_in(session: Session, feed: Feed, choice: Choice, *, now: datetime, actor: str) -> Loaded:
@@ -74,8 +86,10 @@ def load_feed(session: Session, feed: Feed, *, carrier_id: int, naming: Naming, 
               rehearsal: bool = False, now: datetime, actor: str) -> Loaded:
     """Import places, stops, lines, patterns and timetable; the same feed twice changes nothing.
 
-    Raises InvalidInput when the timetable has no vehicle, a line no state or a course over 200 legs, Conflict for a
-    line of another carrier or one that is sold in earnest.
+    Outside a rehearsal a course takes the measured kilometres that another course of its line has for the same stops.
+    Open trips follow a changed timetable unless somebody holds a ticket or a seat. Raises InvalidInput when the
+    timetable has no vehicle, a line no state or a course over 200 legs, Conflict for a line of another carrier or one
+    that is sold in earnest.
     """
     if feed.slots and vehicle_of is None:
         raise InvalidInput("vehicle_missing", "O arquivo traz partidas: diga o veículo delas com --vehicle CÓDIGO.")
@@ -85,13 +99,22 @@ def load_feed(session: Session, feed: Feed, *, carrier_id: int, naming: Naming, 
     stops = keep_stops(tally, feed, naming)
     lines = keep_lines(tally, feed, naming, carrier_id, rehearsal)
     patterns = keep_patterns(tally, feed, naming, stops, lines)
-    if vehicle_of is not None:
-        keep_slots(tally, feed, naming, lines, patterns, vehicle_of)
+    told: dict[int, frozenset[str]] = {}
+    if vehicle_of is not None and feed.slots:
+        edited, gone = keep_slots(tally, feed, naming, lines, patterns, vehicle_of)
+        told = {slot_id: kinds(columns) for slot_id, columns in edited.items()}
+        told |= {slot.id: frozenset({"removed"}) for slot in end_slots(gone, now=now)}
+    if not rehearsal:
+        keep_measures(tally, lines.values())
     session.flush()
+    changes = follow(session, lines.values(), told, now=now, actor=actor)
     audit.record(session, "network_imported", subject=naming.prefix or "network", now=now, actor=actor, details={
         "rehearsal": rehearsal, **{f"{table}_new": number for table, number in tally.new.items()},
-        **{f"{table}_changed": number for table, number in tally.changed.items()}})
-    return Loaded(tally.new, tally.changed, lines)
+        **{f"{table}_changed": number for table, number in tally.changed.items()},
+        "trips_retimed": sum(change.retimed for change in changes),
+        "trips_withdrawn": sum(change.withdrawn for change in changes),
+        "trips_kept": sum(len(change.kept) for change in changes)})
+    return Loaded(tally.new, tally.changed, lines, changes)
 
 
 def rehearse_feed(session: Session, feed: Feed, *, carrier_id: int | None, name: str, now: datetime,

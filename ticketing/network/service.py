@@ -204,23 +204,27 @@ def _open(session: Session, slot: Slot, line_id: int, course: Sequence[PatternCa
     missing = [day for day in days if day not in there]
     if not missing or len(course) < 2:
         return 0
-    rows = [_trip_row(slot, line_id, course, day) for day in missing]
+    rows = [{"line_id": line_id, "slot_id": slot.id, "vehicle_id": slot.vehicle_id, "service_date": day,
+             "status": "open", "delay_minutes": 0, **trip_row(slot, course, day)} for day in missing]
     ids = session.scalars(insert(Trip).returning(Trip.id, sort_by_parameter_order=True), rows).all()
-    session.execute(insert(Call), [
-        {"trip_id": trip_id, "seq": call.seq, "stop_id": call.stop_id, "km": call.km,
-         "km_estimated": call.km_estimated, "road": call.road,
-         "arrives_at": service_instant(day, slot.times[call.seq][0], slot.zone),
-         "departs_at": service_instant(day, slot.times[call.seq][1], slot.zone)}
-        for trip_id, day in zip(ids, missing, strict=True) for call in course])
+    session.execute(insert(Call), [{"trip_id": trip_id, **call} for trip_id, day in zip(ids, missing, strict=True)
+                                   for call in call_rows(slot, course, day)])
     return len(missing)
 
 
-def _trip_row(slot: Slot, line_id: int, course: Sequence[PatternCall], day: date) -> dict[str, object]:
+def trip_row(slot: Slot, course: Sequence[PatternCall], day: date) -> dict[str, Any]:
+    """What the timetable says of a trip on a service day: its ends, its last local day and its kilometres."""
     arrives = service_instant(day, slot.times[-1][0], slot.zone)
-    return {"line_id": line_id, "slot_id": slot.id, "vehicle_id": slot.vehicle_id, "service_date": day,
-            "status": "open", "departs_at": service_instant(day, slot.times[0][1], slot.zone), "arrives_at": arrives,
+    return {"departs_at": service_instant(day, slot.times[0][1], slot.zone), "arrives_at": arrives,
             "last_day": local_date(arrives, slot.zone), "course_km": course[-1].km - course[0].km,
-            "km_estimated": any(call.km_estimated for call in course), "delay_minutes": 0}
+            "km_estimated": any(call.km_estimated for call in course)}
+
+
+def call_rows(slot: Slot, course: Sequence[PatternCall], day: date) -> list[dict[str, Any]]:
+    """The calls that the timetable says a trip makes on a service day."""
+    return [{"seq": call.seq, "stop_id": call.stop_id, "km": call.km, "km_estimated": call.km_estimated,
+             "road": call.road, "arrives_at": service_instant(day, slot.times[call.seq][0], slot.zone),
+             "departs_at": service_instant(day, slot.times[call.seq][1], slot.zone)} for call in course]
 
 
 def stop(session: Session, stop_id: int) -> Stop:
