@@ -17,7 +17,7 @@ NEVER_IN_EARNEST = "As senhas da demonstração são públicas. Só em uma máqu
 @with_appcontext
 def seed() -> None:
     """Põe a rede, as viagens e as pessoas da demonstração; o que já existe fica."""
-    settings, now = current_app.extensions["settings"], current_app.extensions["clock"]()
+    settings, now = current_app.extensions["settings"], web.now()
     if not settings.demo:
         raise Forbidden("not_a_demonstration", NEVER_IN_EARNEST)
     if not any(path.exists() for path in settings.vault_files):

@@ -5,6 +5,8 @@ from datetime import UTC, date, datetime, timedelta
 from zoneinfo import ZoneInfo
 
 ZONE_NAMES = {"America/Sao_Paulo": "horário de Brasília", "America/Campo_Grande": "horário de Campo Grande"}
+LEGAL_ZONE = "America/Sao_Paulo"  # the country's legal time says which day is today where no stop does
+FIRST_YEAR, LAST_YEAR = 2000, 2100
 WEEKDAYS = ("segunda", "terça", "quarta", "quinta", "sexta", "sábado", "domingo")
 
 
@@ -21,6 +23,15 @@ def utc_parts(seconds: float | None) -> time.struct_time:
 def local_date(instant: datetime, zone: str) -> date:
     """The calendar date of an instant in an IANA zone; every rule of "the date" uses the boarding stop's."""
     return instant.astimezone(ZoneInfo(zone)).date()
+
+
+def parse_day(text: str) -> date | None:
+    """The date of `2026-03-02`; None for any other text and for years before 2000 or after 2100."""
+    try:
+        day = date.fromisoformat(text)
+    except ValueError:
+        return None
+    return day if FIRST_YEAR <= day.year <= LAST_YEAR else None
 
 
 def zone_name(zone: str) -> str:

@@ -71,7 +71,7 @@ def vault_commands() -> Group:
     def create() -> None:
         """Cria o arquivo do cofre; um que existe nunca é sobrescrito."""
         files = current_app.extensions["settings"].vault_files
-        Vault.create(files, day_everywhere(current_app.extensions["clock"]()))
+        Vault.create(files, day_everywhere(web.now()))
         click.echo(f"Cofre criado em {', '.join(map(str, files))}. Guarde cópias em dois lugares: sem ele nenhuma "
                    "identidade se lê.")
     return group
@@ -91,7 +91,7 @@ def staff_commands(stop_id_of: Callable[[Session, str], int]) -> Group:
         secret = auth.hash_password(_password())
         with web.transaction() as session:
             auth.add_staff(session, login=login, display_name=name[:80], role=role, password_hash=secret,
-                           stop_id=stop_id_of(session, stop) if stop else None, now=_now(), actor=OPERATOR)
+                           stop_id=stop_id_of(session, stop) if stop else None, now=web.now(), actor=OPERATOR)
         click.echo(f"{login} cadastrado.")
 
     @group.command("disable")
@@ -99,7 +99,7 @@ def staff_commands(stop_id_of: Callable[[Session, str], int]) -> Group:
     def disable(login: str) -> None:
         """Fecha a conta e encerra as sessões abertas."""
         with web.transaction() as session:
-            auth.disable_staff(session, login, now=_now(), actor=OPERATOR)
+            auth.disable_staff(session, login, now=web.now(), actor=OPERATOR)
         click.echo(f"{login} não entra mais.")
 
     @group.command("password")
@@ -112,8 +112,8 @@ def staff_commands(stop_id_of: Callable[[Session, str], int]) -> Group:
             raise InvalidInput("unknown_login", "Não há esse usuário.")
         secret = auth.hash_password(_password())
         with web.transaction() as session:
-            auth.change_password(session, person.id, secret, now=_now(), actor=OPERATOR)
-            audit.record(session, "password_reset", subject=person.login, now=_now(), actor=OPERATOR)
+            auth.change_password(session, person.id, secret, now=web.now(), actor=OPERATOR)
+            audit.record(session, "password_reset", subject=person.login, now=web.now(), actor=OPERATOR)
         click.echo(f"Senha de {login} trocada.")
     return group
 
@@ -121,7 +121,3 @@ def staff_commands(stop_id_of: Callable[[Session, str], int]) -> Group:
 def _password() -> str:
     given = os.environ.get("STAFF_PASSWORD")
     return given or str(click.prompt("Senha", hide_input=True, confirmation_prompt="A senha outra vez"))
-
-
-def _now() -> Any:
-    return current_app.extensions["clock"]()

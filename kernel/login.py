@@ -11,7 +11,7 @@ from flask_login import current_user, login_user, logout_user
 
 from kernel import auth
 from kernel.errors import InvalidInput
-from kernel.web import guard, now, public, reading, refused, transaction
+from kernel.web import form_page, guard, now, public, reading, transaction
 
 blueprint = Blueprint("login", __name__)
 limiter = Limiter(get_remote_address, default_limits=["600/minute"])
@@ -60,7 +60,7 @@ def leave() -> ResponseReturnValue:
 @blueprint.get("/password")
 @guard("own_account")
 def password() -> ResponseReturnValue:
-    return render_template("password.html", problem=None)
+    return form_page("password.html")
 
 
 @blueprint.post("/password")
@@ -75,7 +75,7 @@ def change_password() -> ResponseReturnValue:
                                fields={"current": "A senha atual não confere."})
         fresh = auth.hash_password(request.form.get("password", ""))
     except InvalidInput as error:
-        return refused(error, "password.html")
+        return form_page("password.html", error)
     with transaction() as db:
         auth.change_password(db, current_user.staff_id, fresh, now=now(), actor=current_user.login)
     session.clear()

@@ -31,7 +31,7 @@ from werkzeug.exceptions import HTTPException
 from kernel import auth, clock
 from kernel.db import Database
 from kernel.errors import Conflict, DomainError, Forbidden, InvalidInput, NotFound, RuleViolation
-from kernel.vault import VaultError
+from kernel.vault import Vault, VaultError
 
 log = logging.getLogger("embarque.web")
 View = TypeVar("View", bound=Callable[..., ResponseReturnValue])
@@ -48,16 +48,26 @@ csrf = CSRFProtect()
 
 def transaction() -> AbstractContextManager[Session]:
     """The request's one writing transaction, opened in the view."""
-    return _database().transaction()
+    return database().transaction()
 
 
 def reading() -> AbstractContextManager[Session]:
     """A transaction that only reads."""
-    return _database().reading()
+    return database().reading()
+
+
+def database() -> Database:
+    """The application's database."""
+    return cast(Database, current_app.extensions["database"])
+
+
+def vault() -> Vault:
+    """The application's identity vault."""
+    return cast(Vault, current_app.extensions["vault"])
 
 
 def now() -> datetime:
-    """The instant of this request; the same however often it is asked."""
+    """The instant of this request or command; the same however often it is asked."""
     if "now" not in g:
         g.now = current_app.extensions["clock"]()
     return cast(datetime, g.now)
@@ -91,9 +101,12 @@ def public(view: View) -> View:
     return view
 
 
-def refused(error: DomainError, template: str, **context: Any) -> ResponseReturnValue:
-    """The same form again with what was typed and why it was refused; nothing is lost."""
-    return make_response(render_template(template, problem=error, typed=request.form, **context), status_of(error))
+def form_page(template: str, problem: DomainError | None = None, **context: Any) -> ResponseReturnValue:
+    """A page with forms. Where one was refused it comes again with the refusal's status, `problem`, its `errors` by
+    field, and what was `typed`; at first these are None and empty."""
+    shown = render_template(template, problem=problem, errors=problem.fields if problem else {}, typed=request.form,
+                            **context)
+    return make_response(shown, status_of(problem) if problem else 200)
 
 
 def read(schema: Schema, data: Mapping[str, Any]) -> dict[str, Any]:
@@ -102,6 +115,11 @@ def read(schema: Schema, data: Mapping[str, Any]) -> dict[str, Any]:
         return dict(schema.load(data))
     except ValidationError as error:
         raise InvalidInput("invalid_input", "Confira os campos marcados.", fields=_by_field(error)) from error
+
+
+def whole(text: str) -> int | None:
+    """The number that a page's own list or address sends, of nine digits at most; None for any other text."""
+    return int(text) if text.isascii() and text.isdigit() and len(text) < 10 else None
 
 
 def status_of(error: DomainError) -> int:
@@ -154,10 +172,6 @@ def _check_text() -> ResponseReturnValue | None:
     if any("\0" in text for text in texts) or (request.is_json and b"\\u0000" in request.get_data()):
         return answer(400, "unreadable", "Há um caractere que não se pode ler. Digite de novo.")
     return None
-
-
-def _database() -> Database:
-    return cast(Database, current_app.extensions["database"])
 
 
 def _load_staff(token: str) -> auth.CurrentStaff | None:

@@ -15,16 +15,15 @@ from boarding.doors.schemas import AnswerOut, DocumentIn, NameForm, RosterForm, 
 from boarding.doors.service import Answer, Presentation
 from boarding.passes.service import Issuer
 from kernel import filters
-from kernel.clock import local_date
+from kernel.clock import LEGAL_ZONE, local_date, parse_day
 from kernel.errors import DomainError
-from kernel.web import actor, guard, now, public, read, reading, refused, transaction
+from kernel.web import actor, form_page, guard, now, public, read, reading, transaction, vault
 from ticketing.sales.documents import KINDS
 
 blueprint = Blueprint("drivers", __name__, url_prefix="/driver")
 office = Blueprint("rosters", __name__, url_prefix="/office")
 
 WORKER_POLICY = "default-src 'none'; script-src 'self' 'wasm-unsafe-eval'; connect-src 'self'"
-OFFICE_ZONE = "America/Sao_Paulo"  # the day that the roster opens with; both states' days are one click away
 SCAN_IN, DOCUMENT_IN, ANSWER_OUT = ScanIn(), DocumentIn(), AnswerOut()
 TRIP = "/trips/<int(max=2147483647):trip_id>"
 
@@ -91,7 +90,7 @@ def _by_name(trip_id: int, search: str, stop: str) -> ResponseReturnValue:
     with transaction() as session:
         trip = manifest.driver_trip(session, trip_id, staff_id=current_user.staff_id)
         here = _stop(trip, stop)
-        rows = manifest.passengers(session, trip, vault=_issuer().vault, search=search, now=now(), actor=actor())
+        rows = manifest.passengers(session, trip, vault=vault(), search=search, now=now(), actor=actor())
         aboard = manifest.aboard(session, trip_id, here)
     return render_template("driver/board_by_name.html", trip=trip, rows=rows, here=here, search=search, aboard=aboard,
                            new_id=uuid4, stops=_stops(trip), kinds=KINDS)
@@ -110,7 +109,7 @@ def board_by_name(trip_id: int) -> ResponseReturnValue:
 def answer(trip_id: int, scan_id: UUID) -> ResponseReturnValue:
     with reading() as session:
         trip = manifest.driver_trip(session, trip_id, staff_id=current_user.staff_id)
-        told = service.answer_of(session, trip_id, str(scan_id), vault=_issuer().vault,
+        told = service.answer_of(session, trip_id, str(scan_id), vault=vault(),
                                  staff_id=current_user.staff_id, actor=actor())
     return render_template("driver/verdict.html", trip=trip, answer=told, reasons=REFUSAL_REASONS)
 
@@ -129,7 +128,7 @@ def passenger_list(trip_id: int) -> ResponseReturnValue:
     with transaction() as session:
         trip = manifest.driver_trip(session, trip_id, staff_id=current_user.staff_id)
         here = _stop(trip, request.args.get("stop", ""))
-        rows = manifest.passengers(session, trip, vault=_issuer().vault, now=now(), actor=actor())
+        rows = manifest.passengers(session, trip, vault=vault(), now=now(), actor=actor())
         aboard = manifest.aboard(session, trip_id, here)
     return render_template("driver/manifest.html", trip=trip, rows=rows, here=here, aboard=aboard, printed_at=now())
 
@@ -137,20 +136,20 @@ def passenger_list(trip_id: int) -> ResponseReturnValue:
 @office.get("/rosters")
 @guard("run_trips")
 def rosters() -> ResponseReturnValue:
-    return render_template("office/rosters.html", problem=None, **_roster(_day(request.args.get("day", ""))))
+    return form_page("office/rosters.html", **_roster(_day()))
 
 
 @office.post("/rosters")
 @guard("run_trips")
 def change_roster() -> ResponseReturnValue:
-    day = _day(request.args.get("day", ""))
+    day = _day()
     try:
         form = read(RosterForm(), request.form)
         change = manifest.take_off_roster if form["act"] == "take_off" else manifest.put_on_roster
         with transaction() as session:
             change(session, form["trip_id"], form["staff_id"], now=now(), actor=actor())
     except DomainError as error:
-        return refused(error, "office/rosters.html", **_roster(day))
+        return form_page("office/rosters.html", error, **_roster(day))
     return redirect(url_for(".rosters", day=day.isoformat()) + f"#trip-{form['trip_id']}", 303)
 
 
@@ -159,11 +158,8 @@ def _roster(day: date) -> dict[str, Any]:
         return {"day": day, "rows": manifest.roster(session, day), "drivers": manifest.drivers(session)}
 
 
-def _day(text: str) -> date:
-    try:
-        return date.fromisoformat(text)
-    except ValueError:
-        return local_date(now(), OFFICE_ZONE)
+def _day() -> date:
+    return parse_day(request.args.get("day", "")) or local_date(now(), LEGAL_ZONE)
 
 
 def _stop(trip: DoorTrip, chosen: str) -> int:

@@ -12,7 +12,7 @@ from boarding.passes.paper import ticket_pdf
 from boarding.passes.policy import Block, Kind, ticket_layout
 from boarding.passes.service import Issuer, Shown
 from kernel.errors import NotFound
-from kernel.web import guard, now, public, reading, refused, transaction
+from kernel.web import form_page, guard, now, public, reading, transaction
 from ticketing.sales.service import read_code
 
 blueprint = Blueprint("passes", __name__, url_prefix="/")
@@ -28,7 +28,7 @@ def home() -> ResponseReturnValue:
 @blueprint.get("/passes")
 @public
 def search() -> ResponseReturnValue:
-    return render_template("passenger/open.html", problem=None, typed={})
+    return form_page("passenger/open.html")
 
 
 @blueprint.post("/passes")
@@ -38,7 +38,7 @@ def open_by_code() -> ResponseReturnValue:
     try:
         _show(code, link)
     except NotFound as error:
-        return refused(error, "passenger/open.html")
+        return form_page("passenger/open.html", error)
     return redirect(url_for(".page", code=code, link=link), 303)
 
 

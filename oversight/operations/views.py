@@ -1,20 +1,17 @@
 """The office's pages of the day: what needs a person, the trips, and one trip with its delay and its cancelling."""
 
-from datetime import date, timedelta
+from datetime import timedelta
 
-from flask import Blueprint, flash, make_response, redirect, render_template, request, url_for
+from flask import Blueprint, flash, redirect, render_template, request, url_for
 from flask.typing import ResponseReturnValue
 
-from kernel.clock import local_date
+from kernel.clock import LEGAL_ZONE, local_date, parse_day
 from kernel.errors import DomainError
-from kernel.web import actor, guard, now, read, reading, status_of, transaction
+from kernel.web import actor, form_page, guard, now, read, reading, transaction
 from oversight.operations import service
 from oversight.operations.schemas import CancelForm, DelayForm
 from ticketing.network.policy import CANCEL_REASONS
 from ticketing.network.service import cancel_trip, report_delay
-
-OFFICE_ZONE = "America/Sao_Paulo"  # the legal time of the country decides which day an office calls today
-FIRST_YEAR, LAST_YEAR = 2000, 2100
 
 blueprint = Blueprint("office", __name__, url_prefix="/office")
 
@@ -22,8 +19,8 @@ blueprint = Blueprint("office", __name__, url_prefix="/office")
 @blueprint.get("/trips")
 @guard("run_trips")
 def trips() -> ResponseReturnValue:
-    today = local_date(now(), OFFICE_ZONE)
-    day, line = _day(request.args.get("day", "")) or today, request.args.get("line", "")[:80]
+    today = local_date(now(), LEGAL_ZONE)
+    day, line = parse_day(request.args.get("day", "")) or today, request.args.get("line", "")[:80]
     with reading() as session:
         return render_template(
             "office/trips.html", day=day, today=today, line=line, lines=service.lines(session),
@@ -34,7 +31,7 @@ def trips() -> ResponseReturnValue:
 @blueprint.get("/trips/<int(max=2147483647):trip_id>")
 @guard("run_trips")
 def trip(trip_id: int) -> ResponseReturnValue:
-    return _trip_page(trip_id, None)
+    return _trip_page(trip_id)
 
 
 @blueprint.post("/trips/<int(max=2147483647):trip_id>/delay")
@@ -63,17 +60,7 @@ def cancel(trip_id: int) -> ResponseReturnValue:
     return redirect(url_for(".trip", trip_id=trip_id), 303)
 
 
-def _trip_page(trip_id: int, problem: DomainError | None) -> ResponseReturnValue:
+def _trip_page(trip_id: int, problem: DomainError | None = None) -> ResponseReturnValue:
     with reading() as session:
-        shown = render_template(
-            "office/trip.html", sheet=service.trip_sheet(session, trip_id), reasons=list(CANCEL_REASONS.items()),
-            problem=problem, errors=problem.fields if problem else {}, typed=request.form)
-    return make_response(shown, status_of(problem) if problem else 200)
-
-
-def _day(text: str) -> date | None:
-    try:
-        day = date.fromisoformat(text)
-    except ValueError:
-        return None
-    return day if FIRST_YEAR <= day.year <= LAST_YEAR else None
+        return form_page("office/trip.html", problem, sheet=service.trip_sheet(session, trip_id),
+                         reasons=list(CANCEL_REASONS.items()))

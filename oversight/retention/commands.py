@@ -1,14 +1,13 @@
 """`flask --app app retention …`: erasing what is due, legal holds, and where things stand."""
 
 from datetime import datetime
-from typing import Any
 
 import click
-from flask import current_app
 from flask.cli import with_appcontext
 
 from kernel.commands import OPERATOR, Group
 from kernel.vault import LONGEST_STEP_DAYS
+from kernel.web import database, now, vault
 from oversight.retention import service
 
 retention = Group("retention", help="Guarda de 365 dias, apagamento e guardas legais.")
@@ -21,7 +20,7 @@ retention = Group("retention", help="Guarda de 365 dias, apagamento e guardas le
 def run(days: int) -> None:
     """Apaga as identidades cujo prazo terminou. Repetir não muda nada."""
     _check()
-    erased = service.run(_database(), _vault(), days_limit=days, now=_now(), actor=OPERATOR)
+    erased = service.run(database(), vault(), days_limit=days, now=now(), actor=OPERATOR)
     click.echo(f"Dias apagados: {erased.days}. Identidades apagadas: {erased.identities}. "
                f"Guardas encerradas: {erased.holds_ended}. Guardado desde {erased.owed_from:%d/%m/%Y}.")
 
@@ -34,7 +33,7 @@ def run(days: int) -> None:
 def hold(trip_id: int, reason: str, until: datetime) -> None:
     """Guarda as identidades de uma viagem além do prazo."""
     _check()
-    code = service.place_hold(_database(), _vault(), trip_id, reason, until.date(), now=_now(), actor=OPERATOR)
+    code = service.place_hold(database(), vault(), trip_id, reason, until.date(), now=now(), actor=OPERATOR)
     click.echo(f"Guarda legal {code} em vigor até {until:%d/%m/%Y}.")
 
 
@@ -44,7 +43,7 @@ def hold(trip_id: int, reason: str, until: datetime) -> None:
 def release(code: str) -> None:
     """Encerra uma guarda legal: o que passou do prazo é apagado."""
     _check()
-    released = service.release_hold(_database(), _vault(), code, now=_now(), actor=OPERATOR)
+    released = service.release_hold(database(), vault(), code, now=now(), actor=OPERATOR)
     click.echo(f"Guarda encerrada. Identidades de volta ao seu prazo: {released.kept}. Apagadas: {released.erased}.")
 
 
@@ -52,25 +51,12 @@ def release(code: str) -> None:
 @with_appcontext
 def status() -> None:
     """Mostra o que está guardado, o que está atrasado e as guardas legais."""
-    now = service.status(_database(), _vault(), now=_now())
-    click.echo(f"Guardado desde {now.owed_from:%d/%m/%Y}; dias por apagar: {now.days_behind}.")
-    click.echo(f"Identidades guardadas: {now.identities}, com prazo vencido por limpar: {now.overdue}.")
-    for one in now.holds:
+    told = service.status(database(), vault(), now=now())
+    click.echo(f"Guardado desde {told.owed_from:%d/%m/%Y}; dias por apagar: {told.days_behind}.")
+    click.echo(f"Identidades guardadas: {told.identities}, com prazo vencido por limpar: {told.overdue}.")
+    for one in told.holds:
         click.echo(f"Guarda legal {one.code}: viagem {one.trip_id}, até {one.ends_on:%d/%m/%Y} ({one.reason}).")
 
 
 def _check() -> None:
-    service.check_vault(_database(), _vault())
-
-
-def _database() -> Any:
-    return current_app.extensions["database"]
-
-
-def _vault() -> Any:
-    return current_app.extensions["vault"]
-
-
-def _now() -> datetime:
-    now: datetime = current_app.extensions["clock"]()
-    return now
+    service.check_vault(database(), vault())

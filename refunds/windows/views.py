@@ -3,13 +3,13 @@
 import secrets
 from typing import Any
 
-from flask import Blueprint, current_app, flash, make_response, redirect, render_template, request, url_for
+from flask import Blueprint, current_app, flash, redirect, request, url_for
 from flask.typing import ResponseReturnValue
 
 from kernel import filters
 from kernel.errors import DomainError
 from kernel.repeats import body_hash, claim
-from kernel.web import actor, guard, now, read, reading, status_of, transaction
+from kernel.web import actor, form_page, guard, now, read, reading, transaction
 from refunds.windows import service
 from refunds.windows.schemas import RefundForm
 from ticketing.payments.service import current_shift, read_means
@@ -20,7 +20,7 @@ blueprint = Blueprint("refund_windows", __name__, url_prefix="/counter")
 @blueprint.get("/tickets/<code>/refund")
 @guard("refund")
 def page(code: str) -> ResponseReturnValue:
-    return _page(code, None)
+    return _page(code)
 
 
 @blueprint.post("/tickets/<code>/refund")
@@ -48,11 +48,9 @@ def _pay(code: str, form: dict[str, Any]) -> service.Paid | None:
         return service.refund(session, code, means, shown=form["shown"], now=now(), actor=actor())
 
 
-def _page(code: str, problem: DomainError | None) -> ResponseReturnValue:
+def _page(code: str, problem: DomainError | None = None) -> ResponseReturnValue:
     with reading() as session:
         offer = service.preview(session, code, now=now())
-        shown = render_template(
-            "counter/refund.html", offer=offer, legs=offer.legs, problem=problem, typed=request.form,
-            shift=current_shift(session, actor()), errors=problem.fields if problem else {},
-            key=request.form.get("idempotency_key") or secrets.token_hex(16))
-    return make_response(shown, status_of(problem) if problem else 200)
+        return form_page("counter/refund.html", problem, offer=offer, legs=offer.legs,
+                         shift=current_shift(session, actor()),
+                         key=request.form.get("idempotency_key") or secrets.token_hex(16))

@@ -4,7 +4,7 @@ from datetime import UTC, date
 
 import pytest
 
-from kernel.clock import day_everywhere, local_date, service_instant, utc_now, zone_name
+from kernel.clock import day_everywhere, local_date, parse_day, service_instant, utc_now, zone_name
 from tests.instants import at
 
 
@@ -43,3 +43,11 @@ def test_a_day_that_changes_its_clock_keeps_its_hours():
     ("America/Porto_Velho", "horário de Porto Velho")])
 def test_a_zone_has_a_name_for_people(zone, name):
     assert zone_name(zone) == name
+
+
+@pytest.mark.parametrize(("text", "day"), [
+    ("2026-03-02", date(2026, 3, 2)), ("2000-01-01", date(2000, 1, 1)), ("2100-12-31", date(2100, 12, 31)),
+    ("1999-12-31", None), ("2101-01-01", None), ("0001-01-01", None), ("9999-12-31", None),
+    ("02/03/2026", None), ("2026-02-30", None), ("", None)])
+def test_a_day_is_read_in_the_years_that_dates_can_be_reckoned_with(text, day):
+    assert parse_day(text) == day

@@ -12,11 +12,11 @@ from pathlib import Path
 from typing import IO, Any
 
 import click
-from flask import current_app
 from flask.cli import with_appcontext
 
 from kernel import web
 from kernel.clock import local_date
+from kernel.commands import OPERATOR
 from kernel.errors import InvalidInput
 from kernel.money import parse_money
 from ticketing.imports import service
@@ -29,7 +29,6 @@ from ticketing.network.policy import KINDS
 from ticketing.network.service import open_trips
 from ticketing.tariffs.policy import COMPONENTS, ROUNDING_STEPS, Component, TariffVersion
 
-OPERATOR = "operator"
 LONG_FILE_BYTES = 500_000
 TABLES = {"place": "lugares", "stop": "pontos", "line": "linhas", "pattern": "itinerários", "slot": "partidas"}
 DAY = click.DateTime(formats=["%Y-%m-%d", "%d/%m/%Y"])
@@ -49,7 +48,7 @@ DAYS = click.IntRange(0, 400)
 def import_command(path: Path, kind: str | None, rehearsal: bool, report: IO[str] | None, days: int | None,
                    state: str | None, vehicle: str | None, carrier: str | None) -> None:
     """Importa um GTFS (pasta ou zip) ou uma tabela de seções (CSV). O que não serve é recusado linha a linha."""
-    now = _now()
+    now = web.now()
     with _progress() as progress:
         result = _read(path, kind or _kind_of(path), state, progress)
     loaded, opened = None, None
@@ -75,7 +74,7 @@ def import_command(path: Path, kind: str | None, rehearsal: bool, report: IO[str
 def open_trips_command(days: int | None) -> None:
     """Abre as viagens do quadro de horários, de hoje em diante; as que já existem ficam."""
     with web.transaction() as session:
-        opened = open_trips(session, days=days, now=_now(), actor=OPERATOR)
+        opened = open_trips(session, days=days, now=web.now(), actor=OPERATOR)
     click.echo(f"{opened} viagens abertas.")
 
 
@@ -86,7 +85,7 @@ def open_trips_command(days: int | None) -> None:
 def carrier_command(name: str, cnpj: str) -> None:
     """Cadastra a transportadora."""
     with web.transaction() as session:
-        service.add_carrier(session, name, cnpj, now=_now(), actor=OPERATOR)
+        service.add_carrier(session, name, cnpj, now=web.now(), actor=OPERATOR)
     click.echo(f"{name} cadastrada.")
 
 
@@ -115,7 +114,7 @@ def title_command(line: str, kind: str, act: str, start: datetime, until: dateti
     """Registra o ato que autoriza uma linha, dentro do prazo máximo da lei."""
     title = Title(kind=kind, act=act[:80], valid_from=start.date(), valid_until=until.date())
     with web.transaction() as session:
-        service.add_title(session, service.find_by_code(session, Line, line), title, renewal=renewal, now=_now(),
+        service.add_title(session, service.find_by_code(session, Line, line), title, renewal=renewal, now=web.now(),
                           actor=OPERATOR)
     click.echo(f"Linha {line}: título de {start:%d/%m/%Y} a {until:%d/%m/%Y}.")
 
@@ -139,16 +138,11 @@ def tariff_command(line: str, act: str, start: datetime, asphalt: str, earth: st
             session, Stop, stop).id) for kind, reais, stop in components)
         version = TariffVersion(0, act[:120], start.date(), "coefficient", _reais(asphalt), _reais(earth or asphalt),
                                 _money(minimum), rounding, parts)
-        service.add_version(session, service.find_by_code(session, Line, line), version, now=_now(), actor=OPERATOR)
+        service.add_version(session, service.find_by_code(session, Line, line), version, now=web.now(), actor=OPERATOR)
     click.echo(f"Linha {line}: tarifa a partir de {start:%d/%m/%Y}.")
 
 
 COMMANDS = (import_command, open_trips_command, carrier_command, vehicle_command, title_command, tariff_command)
-
-
-def _now() -> datetime:
-    instant: datetime = current_app.extensions["clock"]()
-    return instant
 
 
 def _kind_of(path: Path) -> str:

@@ -5,17 +5,17 @@ from collections.abc import Mapping
 from datetime import date
 from typing import Any
 
-from flask import Blueprint, current_app, flash, jsonify, make_response, redirect, render_template, request, url_for
+from flask import Blueprint, current_app, flash, jsonify, redirect, request, url_for
 from flask import session as cookie
 from flask.typing import ResponseReturnValue
 from flask_login import current_user
 
 from kernel import filters
-from kernel.clock import local_date
+from kernel.clock import local_date, parse_day
 from kernel.errors import DomainError, InvalidInput
-from kernel.money import Money
+from kernel.money import ZERO, Money
 from kernel.repeats import body_hash, claim
-from kernel.web import actor, guard, now, read, reading, status_of, transaction
+from kernel.web import actor, form_page, guard, now, read, reading, transaction, vault, whole
 from ticketing.network import service as network
 from ticketing.network.service import Journey, load_journey
 from ticketing.payments.service import Means, current_shift, read_means
@@ -27,15 +27,13 @@ from ticketing.seats.policy import stretch_mask
 from ticketing.tariffs.service import price
 
 blueprint = Blueprint("counter", __name__, url_prefix="/counter")
-NOTHING_TYPED: Mapping[str, str] = {}
-FIRST_YEAR, LAST_YEAR = 2000, 2100
 BOARD_FIELDS = ("origin", "day", "to", "trip", "board", "alight")
 
 
 @blueprint.get("")
 @guard("sell")
 def home() -> ResponseReturnValue:
-    return _cockpit(request.args, NOTHING_TYPED, None)
+    return _cockpit(request.args)
 
 
 @blueprint.post("/holds")
@@ -65,7 +63,7 @@ def sales() -> ResponseReturnValue:
         form = read(SaleForm(), request.form)
         booking, change = _sell(form)
     except DomainError as error:
-        return _cockpit(request.form, request.form, error)
+        return _cockpit(request.form, error)
     cookie["last_sale"] = {"booking": booking, "change": change.cents if change else None}
     return redirect(_board_address(request.form), 303)
 
@@ -75,20 +73,19 @@ def sales() -> ResponseReturnValue:
 def find() -> ResponseReturnValue:
     code = service.read_code(request.args.get("code", ""))
     if not code:
-        return render_template("counter/find.html", code="", problem=None)
+        return form_page("counter/find.html", code="")
     try:
         with reading() as session:
             found = service.find_ticket(session, code)
             return redirect(url_for(".ticket", code=found.ticket.code), 303)
     except DomainError as error:
-        page = render_template("counter/find.html", code=request.args["code"], problem=error)
-        return make_response(page, status_of(error))
+        return form_page("counter/find.html", error, code=request.args["code"])
 
 
 @blueprint.get("/tickets/<code>")
 @guard("sell")
 def ticket(code: str) -> ResponseReturnValue:
-    return _ticket_page(code, None)
+    return _ticket_page(code)
 
 
 @blueprint.post("/tickets/<code>/void")
@@ -110,7 +107,7 @@ def void(code: str) -> ResponseReturnValue:
 def name(code: str) -> ResponseReturnValue:
     try:
         with transaction() as session:
-            service.correct_name(session, code, request.form.get("name", ""), vault=_vault(), now=now(),
+            service.correct_name(session, code, request.form.get("name", ""), vault=vault(), now=now(),
                                  actor=actor())
     except DomainError as error:
         return _ticket_page(code, error)
@@ -128,7 +125,7 @@ def _sell(form: Mapping[str, Any]) -> tuple[str, Money | None]:
         if booking != fresh:
             return booking, _change(means, form["received"], service.sold_before(session, booking).total)
         order = service.Order(booking, "counter", form["trip"], form["board"], form["alight"], [place], means)
-        sold = service.sell(session, order, vault=_vault(), now=now(), actor=actor())
+        sold = service.sell(session, order, vault=vault(), now=now(), actor=actor())
         return booking, _change(means, form["received"], sold.total)
 
 
@@ -146,7 +143,7 @@ def _change(means: Means, received: Money | None, total: Money) -> Money | None:
     return received - total
 
 
-def _cockpit(wanted: Mapping[str, str], typed: Mapping[str, str], problem: DomainError | None) -> ResponseReturnValue:
+def _cockpit(wanted: Mapping[str, str], problem: DomainError | None = None) -> ResponseReturnValue:
     with reading() as session:
         shift = current_shift(session, actor())
         if shift is None:
@@ -154,23 +151,20 @@ def _cockpit(wanted: Mapping[str, str], typed: Mapping[str, str], problem: Domai
             return redirect(url_for("tills.shift"), 303)
         till = network.stop(session, shift.stop_id)
         stop = _origin(session, wanted) or till
-        day = _day(wanted.get("day", "")) or local_date(now(), stop.zone)
-        to = _number(wanted.get("to", ""))
+        day = parse_day(wanted.get("day", "")) or local_date(now(), stop.zone)
+        to = whole(wanted.get("to", ""))
         rows = seats.departures(session, from_stop_id=stop.id, to_place_id=to, day=day, zone=stop.zone, now=now())
-        page = render_template(
-            "counter/home.html", shift=shift, till=till, stop=stop, day=day, to=to,
+        return form_page(
+            "counter/home.html", problem, shift=shift, till=till, stop=stop, day=day, to=to,
             rows=_board(rows, stop.id, day, to, wanted),
-            origins=[(each.id, each.name) for each in network.stops_served(session)],
-            kinds=list(KINDS.items()), typed=typed, problem=problem,
+            origins=[(each.id, each.name) for each in network.stops_served(session)], kinds=list(KINDS.items()),
             destinations=[(place.id, place.name) for place in network.destinations(session, stop.id)],
-            errors=problem.fields if problem else {}, offer=_offer(session, wanted, problem),
-            key=typed.get("idempotency_key") or secrets.token_hex(16),
-            last_sale=_last_sale(session), zero=Money(0))
-    return make_response(page, status_of(problem) if problem else 200)
+            offer=_offer(session, wanted, problem), last_sale=_last_sale(session), zero=ZERO,
+            key=request.form.get("idempotency_key") or secrets.token_hex(16))
 
 
 def _origin(session: Any, wanted: Mapping[str, str]) -> Any:
-    chosen = _number(wanted.get("origin", ""))
+    chosen = whole(wanted.get("origin", ""))
     try:
         return network.stop(session, chosen) if chosen else None
     except DomainError:
@@ -197,11 +191,11 @@ def _state(row: seats.Departure) -> tuple[str, str] | None:
 
 def _offer(session: Any, wanted: Mapping[str, str], problem: DomainError | None) -> dict[str, Any] | None:
     """What the chosen stretch costs and asks for; a stretch that cannot be sold says why in its place."""
-    trip_id = _number(wanted.get("trip", ""))
+    trip_id = whole(wanted.get("trip", ""))
     if trip_id is None:
         return None
     try:
-        journey = load_journey(session, trip_id, _number(wanted.get("board", "")), _number(wanted.get("alight", "")))
+        journey = load_journey(session, trip_id, whole(wanted.get("board", "")), whole(wanted.get("alight", "")))
     except DomainError as error:
         return {"journey": None, "refusal": error}
     offer: dict[str, Any] = {"journey": journey, "refusal": None, "price": None,
@@ -211,7 +205,7 @@ def _offer(session: Any, wanted: Mapping[str, str], problem: DomainError | None)
         offer["price"] = price(session, journey, now=now())
     except DomainError as error:
         offer["refusal"] = error
-    chosen = None if problem and "seat" in problem.fields else _number(wanted.get("seat", ""))
+    chosen = None if problem and "seat" in problem.fields else whole(wanted.get("seat", ""))
     states, standing = _seat_states(session, journey, wanted.get("hold", ""))
     return {**offer, "states": states, "standing": standing, "chosen": chosen,
             "hold": wanted.get("hold", "") if chosen else ""}
@@ -229,16 +223,12 @@ def _seat_states(session: Any, journey: Journey, own_hold: str) -> tuple[dict[in
     return states, free
 
 
-def _ticket_page(code: str, problem: DomainError | None) -> ResponseReturnValue:
+def _ticket_page(code: str, problem: DomainError | None = None) -> ResponseReturnValue:
     with reading() as session:
         found = service.find_ticket(session, code)
-        passenger = identities.of_ticket(session, found.ticket, _vault())
-        void_until = service.void_until(found)
-        page = render_template(
-            "counter/ticket.html", found=found, passenger=passenger, void_until=void_until, problem=problem,
-            fare_lines=service.fare_lines(session, found.ticket.id), typed=request.form, now=now(),
-            errors=problem.fields if problem else {})
-    return make_response(page, status_of(problem) if problem else 200)
+        passenger = identities.of_ticket(session, found.ticket, vault())
+        return form_page("counter/ticket.html", problem, found=found, passenger=passenger, now=now(),
+                         void_until=service.void_until(found), fare_lines=service.fare_lines(session, found.ticket.id))
 
 
 def _last_sale(session: Any) -> dict[str, Any] | None:
@@ -255,19 +245,3 @@ def _last_sale(session: Any) -> dict[str, Any] | None:
 def _board_address(form: Mapping[str, str]) -> str:
     kept: dict[str, Any] = {field: form[field] for field in BOARD_FIELDS if form.get(field)}
     return url_for(".home", **kept)
-
-
-def _vault() -> Any:
-    return current_app.extensions["vault"]
-
-
-def _number(text: str) -> int | None:
-    return int(text) if text.isascii() and text.isdigit() and len(text) < 10 else None
-
-
-def _day(text: str) -> date | None:
-    try:
-        day = date.fromisoformat(text)
-    except ValueError:
-        return None
-    return day if FIRST_YEAR <= day.year <= LAST_YEAR else None
