@@ -23,6 +23,7 @@ from cryptography.hazmat.primitives.ciphers.aead import AESGCM
 from cryptography.hazmat.primitives.hashes import SHA256
 from cryptography.hazmat.primitives.kdf.hkdf import HKDF
 
+KEY_BYTES = 32
 KEYS_IN_MEMORY_SECONDS = 60
 FURTHEST_DAYS = 4 * 366
 LONGEST_STEP_DAYS = 7
@@ -80,7 +81,7 @@ class Vault:
             if path.exists():
                 raise VaultError(f"{path} exists already: a vault file is never overwritten.")
             path.parent.mkdir(parents=True, exist_ok=True)
-        vault._write(_State(secrets.token_hex(16), first_day, secrets.token_bytes(32), {}))
+        vault._write(_State(secrets.token_hex(16), first_day, secrets.token_bytes(KEY_BYTES), {}))
         return vault
 
     @property
@@ -108,7 +109,7 @@ class Vault:
         hold_id = secrets.token_hex(8)
         with self._exclusive():
             state = self._read()
-            self._write(replace(state, holds={**state.holds, hold_id: secrets.token_bytes(32)}))
+            self._write(replace(state, holds={**state.holds, hold_id: secrets.token_bytes(KEY_BYTES)}))
         return hold_id
 
     def hold_ids(self) -> frozenset[str]:
@@ -208,7 +209,7 @@ class Vault:
     def _exclusive(self) -> Iterator[None]:
         lock = self._paths[0].with_name(self._paths[0].name + ".lock")
         try:
-            handle = lock.open("a")
+            handle = os.fdopen(os.open(lock, os.O_WRONLY | os.O_CREAT, 0o600), "w")  # who reads it could hold it
         except OSError as error:
             raise VaultError(f"{lock} cannot be opened: {error.strerror}. Check VAULT_FILE and its folder.") from error
         with handle:
@@ -227,10 +228,17 @@ def _mark(path: Path) -> tuple[int, int, int]:
 def _load(path: Path) -> _State:
     try:
         raw = json.loads(path.read_bytes())
-        return _State(raw["vault"], date.fromisoformat(raw["first_day"]), base64.b64decode(raw["chain"]),
-                      {hold: base64.b64decode(key) for hold, key in raw["holds"].items()})
+        return _State(raw["vault"], date.fromisoformat(raw["first_day"]), _key(raw["chain"]),
+                      {hold: _key(key) for hold, key in raw["holds"].items()})
     except (OSError, ValueError, KeyError, TypeError, AttributeError) as error:
         raise VaultError(f"{path} is not a vault file: put back a copy.") from error
+
+
+def _key(text: str) -> bytes:
+    key = base64.b64decode(text, validate=True)
+    if len(key) != KEY_BYTES:  # names sealed under half a key could be opened by anybody
+        raise ValueError("a key has 32 bytes")
+    return key
 
 
 def _draft(path: Path) -> Path:
@@ -241,6 +249,7 @@ def _replace_file(path: Path, body: bytes) -> OSError | None:
     try:
         descriptor = os.open(_draft(path), os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o600)
         with os.fdopen(descriptor, "wb") as handle:
+            os.fchmod(descriptor, 0o600)  # one that was left there keeps the mode it had
             handle.write(body)
             handle.flush()
             os.fsync(handle.fileno())
@@ -254,7 +263,7 @@ def _replace_file(path: Path, body: bytes) -> OSError | None:
 
 
 def _derive(key: bytes, label: bytes) -> bytes:
-    return HKDF(algorithm=SHA256(), length=32, salt=None, info=b"embarque vault " + label).derive(key)
+    return HKDF(algorithm=SHA256(), length=KEY_BYTES, salt=None, info=b"embarque vault " + label).derive(key)
 
 
 def _encrypt(key: bytes, plaintext: bytes, context: bytes) -> bytes:

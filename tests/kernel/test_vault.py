@@ -161,6 +161,15 @@ def test_copies_are_identical_and_for_their_owner_alone(vault, paths):
     assert {path.name for path in paths[0].parent.iterdir()} == {"embarque.vault", "embarque.vault.lock"}
 
 
+def test_a_draft_left_open_to_all_does_not_open_the_vault(vault, paths):
+    draft = paths[0].with_name(paths[0].name + ".new")
+    draft.touch()
+    draft.chmod(0o666)
+    vault.advance(days(1))
+    lock = paths[0].with_name(paths[0].name + ".lock")
+    assert [stat.S_IMODE(path.stat().st_mode) for path in (paths[0], lock)] == [0o600, 0o600]
+
+
 def test_a_vault_file_is_never_written_over(vault, paths):
     with pytest.raises(VaultError, match="never overwritten"):
         Vault.create(paths, FIRST)
@@ -237,6 +246,17 @@ def test_a_file_that_is_no_vault_stops_with_a_sentence(vault, paths, content):
     paths[0].write_bytes(content)
     with pytest.raises(VaultError, match="is not a vault file"):
         vault.owed_from()
+
+
+@pytest.mark.parametrize("key", ["", "AAAA", "A" * 40 + "=", "A" * 43 + "=A", "not base64!", "A" * 48])
+@pytest.mark.parametrize("where", ["chain", "hold"])
+def test_a_vault_with_a_damaged_key_seals_nothing(vault, paths, key, where):
+    vault.new_hold()
+    content = json.loads(paths[0].read_text())
+    damaged = {"chain": key} if where == "chain" else {"holds": dict.fromkeys(content["holds"], key)}
+    paths[0].write_text(json.dumps({**content, **damaged}))
+    with pytest.raises(VaultError, match="is not a vault file"):
+        vault.seal(days(1), b"text", b"")
 
 
 def test_a_missing_file_or_folder_stops_with_a_sentence(tmp_path):
