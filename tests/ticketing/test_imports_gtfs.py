@@ -335,3 +335,10 @@ def test_a_broken_archive_or_no_archive_is_refused(tmp_path):
     assert refusals(read(tmp_path / "spoilt.zip")) == [("spoilt.zip", 0, "unknown_format")]
     assert refusals(read(tmp_path / "text.zip")) == [("text.zip", 0, "unknown_format")]
     assert refusals(read(tmp_path / "none.zip")) == [("none.zip", 0, "missing_file")]
+
+
+def test_a_refusal_repeats_nothing_that_moves_a_terminal(tmp_path):
+    hostile = "\x1b]0;owned\x07\x1b[2J\u202eR9"
+    refused, *_ = read(folder(tmp_path, with_rows(trips=f"{hostile},UTEIS,T3"))).refused
+    assert refused.code == "unknown_line"
+    assert refused.reason.isprintable() and "R9" in refused.reason
