@@ -2,7 +2,7 @@
 
 from boarding.doors import models as doors
 from boarding.passes import models as passes
-from kernel import audit, auth, jobs, outbox, repeats
+from kernel import audit, auth, jobs, outbox, partners, repeats
 from kernel.db import Base
 from oversight.retention import models as retention
 from refunds.windows import models as windows
@@ -13,7 +13,8 @@ from ticketing.sales import models as sales
 from ticketing.seats import models as seats
 from ticketing.tariffs import models as tariffs
 
-ROOMS = (audit, auth, jobs, outbox, repeats, network, tariffs, seats, sales, payments, online, passes, doors, windows, retention)
+ROOMS = (audit, auth, jobs, outbox, partners, repeats, network, tariffs, seats, sales, payments, online, passes, doors,
+         windows, retention)
 APPEND_ONLY = ("audit_entry", "ledger_entry", "scan", "document_check", "tariff", "section_fare", "fare_line",
                "refund", "receipt")
 metadata = Base.metadata

@@ -14,11 +14,11 @@ TOP_LEVEL = {
     "requirements.txt", "requirements-dev.txt", "requirements-postgres.txt", "constraints.txt", ".gitignore", "LICENSE", "NOTICE",
 }
 KERNEL = {"__init__", "audit", "auth", "clock", "commands", "config", "db", "decisions", "errors", "filters", "jobs", "login", "logs",
-          "money", "outbox", "repeats", "spreadsheets", "vault", "web"}
+          "money", "outbox", "partners", "api", "repeats", "spreadsheets", "vault", "web"}
 LEAF_FILES = {"__init__", "policy", "models", "service", "schemas", "views", "api", "commands"}
 NAMED_FILES = {  # a module named for what it is, where a leaf has a thing of its own
     "ticketing/network": {"laws", "settings"},
-    "ticketing/imports": {"gtfs", "sections", "matrix", "courses", "tables", "cells", "archives", "rows", "fares", "changes"},
+    "ticketing/imports": {"gtfs", "sections", "matrix", "courses", "tables", "cells", "archives", "rows", "fares", "intake", "changes"},
     "ticketing/sales": {"documents", "identities"},
     "ticketing/payments": {"brcode", "port", "bankapi", "providers", "charges", "payouts", "desk"},
     "ticketing/online": {"search", "purchases"},

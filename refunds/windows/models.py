@@ -13,11 +13,11 @@ from kernel.money import Money
 class Refund(Base):
     """What was paid back and what was kept, by which rule; `refunded` + `kept` is the ticket's fare.
 
-    A PIX goes back through no till: its payout (ticketing/payments) names the return.
+    A PIX goes back through no till: its payout (ticketing/payments) names the return. Nor does a partner's account.
     """
 
     __tablename__ = "refund"
-    __table_args__ = (CheckConstraint("(method = 'pix') = (shift_id IS NULL)", name="till"),)
+    __table_args__ = (CheckConstraint("(method IN ('pix', 'account')) = (shift_id IS NULL)", name="till"),)
 
     ticket_id: Mapped[int] = mapped_column(ForeignKey("ticket.id"), primary_key=True)
     refunded: Mapped[Money]

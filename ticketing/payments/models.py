@@ -36,16 +36,16 @@ class Shift(Base):
 class LedgerEntry(Base):
     """Money in (positive) or out (negative), for a booking or ticket code. The database refuses changes.
 
-    `reference` is the card slip's number; of a PIX the end-to-end id (in) or the payout's return id (out), which
-    move through no till.
+    `reference` is the card slip's number; of a PIX the end-to-end id (in) or the payout's return id (out); of a
+    partner's account its line there. The last two move through no till.
     """
 
     __tablename__ = "ledger_entry"
     __table_args__ = (
         CheckConstraint("kind IN ('sale', 'void', 'refund')", name="kind"),
-        CheckConstraint("method IN ('cash', 'card', 'pix')", name="method"),
+        CheckConstraint("method IN ('cash', 'card', 'pix', 'account')", name="method"),
         CheckConstraint("(method = 'cash') = (reference IS NULL)", name="reference"),
-        CheckConstraint("(method = 'pix') = (shift_id IS NULL)", name="till"),
+        CheckConstraint("(method IN ('pix', 'account')) = (shift_id IS NULL)", name="till"),
         Index("uq_ledger_entry_card", "kind", "reference", unique=True),
         Index("ix_ledger_entry_subject", "subject"),
         Index("ix_ledger_entry_shift_id", "shift_id"),

@@ -23,11 +23,11 @@ _insert_entry = InsertNew(LedgerEntry, "kind", "reference")
 
 @dataclass(frozen=True, slots=True)
 class Means:
-    """How money moves: in cash, by card with the terminal's reference (of the sale or of its reversal), or by PIX with
-    the end-to-end id that came in or the return id of the payout that goes out.
+    """How money moves: in cash, by card with the terminal's reference (of the sale or of its reversal), by PIX with
+    the end-to-end id that came in or the return id of the payout that goes out, or on a partner's account.
     """
 
-    method: Literal["cash", "card", "pix"]
+    method: Literal["cash", "card", "pix", "account"]
     reference: str | None = None
 
 
@@ -119,12 +119,15 @@ def move_money(session: Session, kind: Kind, means: Means, amount: Money, *, sub
                actor: str) -> int | None:
     """Write money in (positive) or out (negative) to the ledger and the drawer of the actor's open shift; its id.
 
-    A PIX needs no shift and gives None. Raises Conflict `no_shift`, `drawer_short` when the cash to pay out is not
-    there, `slip_used` when a card slip stands in the ledger already, `pix_used` when that PIX does.
+    A PIX and an account (whose reference is made here) need no shift and give None. Raises Conflict `no_shift`,
+    `drawer_short` when the cash to pay out is not there, `slip_used` when a card slip stands in the ledger already,
+    `pix_used` when that PIX does.
     """
     row = {"at": now, "kind": kind, "method": means.method, "amount": amount, "subject": subject,
            "reference": means.reference, "shift_id": None, "actor": actor}
-    if means.method == "pix":
+    if means.method == "account":
+        row["reference"] = f"account:{subject}"  # a card slip has no colon and no small letter
+    if means.method in ("pix", "account"):
         if not _insert_entry(session, row):
             raise Conflict("pix_used", "Este PIX já foi usado. Confira o identificador.")
         return None

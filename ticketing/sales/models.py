@@ -14,7 +14,7 @@ class Booking(Base):
     """What one buyer bought in one go, by one channel."""
 
     __tablename__ = "booking"
-    __table_args__ = (CheckConstraint("channel IN ('counter', 'online', 'on_board')", name="channel"),)
+    __table_args__ = (CheckConstraint("channel IN ('counter', 'online', 'on_board', 'partner')", name="channel"),)
 
     id: Mapped[int] = mapped_column(primary_key=True)
     code: Mapped[str] = mapped_column(String(12), unique=True)
