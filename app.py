@@ -33,7 +33,13 @@ from ticketing.imports import commands as network
 from ticketing.imports.service import find_by_code
 from ticketing.network.models import Stop
 from ticketing.network.service import close_trips, open_trips
+from ticketing.online import api as hooks
+from ticketing.online import purchases
+from ticketing.online import views as shop
+from ticketing.online.service import expire_unpaid, settler
 from ticketing.payments import views as tills
+from ticketing.payments.desk import Desk
+from ticketing.payments.providers import open_bank
 from ticketing.sales import views as sales
 from ticketing.seats import service as seats
 
@@ -55,6 +61,7 @@ def create_app(settings: Settings | None = None) -> Flask:
     app.extensions.update(settings=settings, vault=vault, pass_keys=keys,
                           pass_issuer=Issuer(keys, derive_link_secret(settings.secret_key), vault))
     web.start_web(app, Database(settings.database_url))
+    app.extensions["pix_desk"] = _desk(settings, app.extensions["database"], vault)
     filters.start_filters(app)
     try:
         login.limiter.init_app(app)
@@ -107,13 +114,24 @@ def _pass_keys(settings: Settings) -> KeyRing:
         raise ConfigError(f"PASS_KEYS: {error}") from error
 
 
+def _desk(settings: Settings, database: Database, vault: Vault) -> Desk | None:
+    """Where PIX is asked for and received; None where the settings name no bank."""
+    bank = open_bank(settings.pix, demo=settings.demo, database=database)
+    return Desk(database, bank, settler(vault)) if bank else None
+
+
 def _rooms(app: Flask) -> None:
     app.register_blueprint(login.blueprint)
     app.register_blueprint(sales.blueprint)
     app.register_blueprint(tills.blueprint)
     app.register_blueprint(refund_windows.blueprint)
     app.register_blueprint(operations.blueprint)
+    app.register_blueprint(shop.blueprint)
+    app.register_blueprint(purchases.blueprint)
+    app.register_blueprint(hooks.blueprint)
     app.register_blueprint(passes.blueprint)
+    app.register_blueprint(passes.trips)
+    app.register_blueprint(refund_windows.passenger)
     app.register_blueprint(passes.counter)
     app.register_blueprint(doors.blueprint)
     app.register_blueprint(doors.office)
@@ -156,7 +174,8 @@ def _jobs(app: Flask) -> list[jobs.Job]:
             with database.transaction() as session:
                 batch = seats.sweep(session, now=now)
             cleared += batch
-        return {"holds": cleared}
+        with database.transaction() as session:
+            return {"holds": cleared, "purchases": expire_unpaid(session, now=now)}
 
     def open_timetable(now: datetime) -> dict[str, int]:
         with database.transaction() as session:

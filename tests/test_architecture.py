@@ -17,6 +17,9 @@ USER_OF_ROLE = {"agent": "counter", "supervisor": "counter", "driver": "driver",
 OPEN_TO_EVERYBODY = {
     "/", "/login", "/logout", "/health", "/passes", "/passes/sw.js", "/passes/<code>/<link>", "/passes/<code>/<link>/image.png",
     "/passes/<code>/<link>/print", "/passes/<code>/<link>/ticket.pdf", "/driver/scanner/worker.js",
+    "/departures", "/bookings", "/bookings/new", *(f"/bookings/<code>/<link>{step}" for step in (
+        "", "/state", "/passengers", "/payment", "/check", "/extension", "/cancellation", "/demonstration")),
+    "/trips/<code>/<link>", "/trips/<code>/<link>/tickets/<ticket>/refund", "/hooks/pix",
 }
 USERS_OF_ACTION = {action: {USER_OF_ROLE[role] for role in roles} for action, roles in ROLE_ACTIONS.items()}
 

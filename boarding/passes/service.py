@@ -28,15 +28,17 @@ from boarding.passes.signing import KeyRing, PassBody, encode
 from kernel.clock import WEEKDAYS, zone_name
 from kernel.db import InsertNew
 from kernel.errors import Conflict, NotFound
+from kernel.money import Money
 from kernel.vault import Vault
 from ticketing.network.models import Call
 from ticketing.network.policy import HIGHEST_SEAT
+from ticketing.network.service import Journey, load_journey
 from ticketing.sales.identities import Passenger, opened_or_none
 from ticketing.sales.models import FareLine, Identity, Ticket
-from ticketing.sales.service import Found, fare_lines, find_ticket
+from ticketing.sales.service import Found, fare_lines, find_ticket, tickets_of_booking
 from ticketing.tariffs.policy import LABELS
 
-PAYMENTS = {"cash": "dinheiro", "card": "cartão"}
+PAYMENTS = {"cash": "dinheiro", "card": "cartão", "pix": "PIX"}
 SHOWN_AFTER_ARRIVAL = timedelta(hours=24)  # a late bus's pass stays scannable: the door alone says what is over
 LINK_BYTES = 16
 
@@ -121,7 +123,7 @@ def show_ticket(session: Session, code: str, issuer: Issuer, *, link: str | None
     row = session.get(Identity, ticket.id)
     passenger = opened_or_none(row, ticket.code, issuer.vault)
     erased = passenger is None and (row is not None or ticket.identity_required)
-    state = _state(found, now)
+    state = _state(ticket, journey, now)
     token = None
     if state in ("valid", "boarded"):
         made = session.scalars(select(Pass).where(Pass.ticket_id == ticket.id,
@@ -137,6 +139,33 @@ def show_ticket(session: Session, code: str, issuer: Issuer, *, link: str | None
         erased=erased, delay_minutes=journey.trip.delay_minutes,
         boarded=_local(ticket.boarded_at, stop.zone) if ticket.boarded_at and stop else None,
         boarded_stop=stop.name if stop else "")
+
+
+@dataclass(frozen=True, slots=True)
+class TripTicket:
+    """One ticket of a purchase, for its buyer. `state` is as in `Shown`; `link` opens its pass."""
+
+    code: str
+    link: str
+    seat: str | None
+    passenger: str | None
+    state: str
+    fare: Money
+
+
+def trip_tickets(session: Session, booking: str, issuer: Issuer, *, now: datetime) -> tuple[Journey, list[TripTicket]]:
+    """The journey of a purchase and its tickets in seat order. Raises NotFound."""
+    tickets = tickets_of_booking(session, booking)
+    journey = load_journey(session, tickets[0].trip_id, tickets[0].board_seq, tickets[0].alight_seq)
+    identities = {row.ticket_id: row for row in session.scalars(
+        select(Identity).where(Identity.ticket_id.in_([ticket.id for ticket in tickets])))}
+    shown = []
+    for ticket in tickets:
+        passenger = opened_or_none(identities.get(ticket.id), ticket.code, issuer.vault)
+        shown.append(TripTicket(
+            ticket.code, link_token(ticket.code, ticket.revision, issuer.link_secret), seat_words(ticket.seat),
+            passenger.name if passenger else None, _state(ticket, journey, now), ticket.fare))
+    return journey, shown
 
 
 def travelling_token(shown: Shown) -> str:
@@ -159,7 +188,8 @@ def ticket_facts(found: Found, passenger: Passenger | None, items: Sequence[Fare
         arrives=_with_weekday(alight.arrives_at, alight.stop.zone), boarding_stop=board.stop.name,
         alighting_stop=alight.stop.name, fare_items=tuple((LABELS[item.kind], item.amount) for item in items),
         total=ticket.fare, payment=PAYMENTS[booking.method], sold_at=f"{sold.day} {sold.hour}",
-        channel=booking.channel, agent=booking.sold_by, terminal=_town(board), platform=board.stop.platform or "",
+        channel=booking.channel, agent="" if booking.channel == "online" else booking.sold_by, terminal=_town(board),
+        platform=board.stop.platform or "",
         seat=seat_words(ticket.seat), passenger=_who(passenger, erased),
         document=passenger.document if passenger else "",
         refund_until=_refund_words(ticket, until), bring=_bring(passenger),
@@ -190,14 +220,14 @@ def _found(session: Session, code: str, link: str | None, secret: bytes) -> Foun
     return found
 
 
-def _state(found: Found, now: datetime) -> str:
-    ticket, trip = found.ticket, found.journey.trip
+def _state(ticket: Ticket, journey: Journey, now: datetime) -> str:
+    trip = journey.trip
     if ticket.status in ("refunded", "voided", "boarded"):
         return ticket.status
     if trip.status == "cancelled":
         return "cancelled"
     late = timedelta(minutes=trip.delay_minutes)
-    return "over" if now > found.journey.alight.arrives_at + late + SHOWN_AFTER_ARRIVAL else "valid"
+    return "over" if now > journey.alight.arrives_at + late + SHOWN_AFTER_ARRIVAL else "valid"
 
 
 def _local(instant: datetime, zone: str) -> LocalTime:

@@ -12,17 +12,17 @@ from boarding.passes.paper import ticket_pdf
 from boarding.passes.policy import Block, Kind, ticket_layout
 from boarding.passes.service import Issuer, Shown
 from kernel.errors import NotFound
+from kernel.login import limiter
 from kernel.web import form_page, guard, now, public, reading, transaction
+from ticketing.online.policy import link_matches
+from ticketing.online.service import find_purchase
 from ticketing.sales.service import read_code
 
 blueprint = Blueprint("passes", __name__, url_prefix="/")
+trips = Blueprint("my_trips", __name__, url_prefix="/")
 counter = Blueprint("tickets_print", __name__, url_prefix="/counter")
-
-
-@blueprint.get("/")
-@public
-def home() -> ResponseReturnValue:
-    return redirect(url_for(".search"), 303)
+# a picture or a paper takes a hundred times the work of a page: who has one ticket must not stop the counters
+drawn = limiter.limit("20/minute", key_func=lambda: read_code((request.view_args or {})["code"]))
 
 
 @blueprint.get("/passes")
@@ -35,11 +35,27 @@ def search() -> ResponseReturnValue:
 @public
 def open_by_code() -> ResponseReturnValue:
     code, link = read_code(request.form.get("code", "")), _link_of(request.form.get("link", ""))
+    if link_matches(code, link, current_app.config["SECRET_KEY"]):  # a purchase's address, of several tickets
+        return redirect(url_for("my_trips.page", code=code, link=link), 303)
     try:
         _show(code, link)
     except NotFound as error:
         return form_page("passenger/open.html", error)
     return redirect(url_for(".page", code=code, link=link), 303)
+
+
+@trips.get("/trips/<code>/<link>", endpoint="page")
+@public
+def trip(code: str, link: str) -> ResponseReturnValue:
+    """Every ticket of a purchase, once it is paid."""
+    issuer = cast(Issuer, current_app.extensions["pass_issuer"])
+    with reading() as session:
+        row = find_purchase(session, code, link, current_app.config["SECRET_KEY"])
+        if row.status != "paid":
+            return redirect(url_for("purchases.page", code=row.code, link=link), 303)
+        journey, tickets = service.trip_tickets(session, row.code, issuer, now=now())
+        return render_template("passenger/trip.html", code=row.code, link=link, journey=journey, tickets=tickets,
+                               address=url_for("my_trips.page", code=row.code, link=link, _external=True))
 
 
 @blueprint.get("/passes/<code>/<link>")
@@ -51,6 +67,7 @@ def page(code: str, link: str) -> ResponseReturnValue:
 
 
 @blueprint.get("/passes/<code>/<link>/image.png")
+@drawn
 @public
 def picture(code: str, link: str) -> ResponseReturnValue:
     shown = _show(code, link)
@@ -60,6 +77,7 @@ def picture(code: str, link: str) -> ResponseReturnValue:
 
 
 @blueprint.get("/passes/<code>/<link>/ticket.pdf")
+@drawn
 @public
 def pdf(code: str, link: str) -> ResponseReturnValue:
     return _pdf(_show(code, link))

@@ -16,10 +16,12 @@ from refunds.windows.models import Refund
 from refunds.windows.policy import Quote, quote, read_table, refund_until
 from ticketing.network.models import Call
 from ticketing.network.service import Journey
+from ticketing.payments.charges import paid_with
+from ticketing.payments.payouts import payout_due
 from ticketing.payments.service import Means, move_money
 from ticketing.sales.service import Found, check_same_means, find_ticket, release_ticket
 
-BACK = {"cash": "em dinheiro", "card": "no cartão"}
+BACK = {"cash": "em dinheiro", "card": "no cartão", "pix": "por PIX, na conta que pagou"}
 _REFUND = insert(Refund)
 
 
@@ -64,7 +66,8 @@ def preview(session: Session, code: str, *, now: datetime) -> Offer:
 
 
 def refund(session: Session, code: str, means: Means, *, shown: Money | None, now: datetime, actor: str) -> Paid:
-    """Pay a ticket back the way it was paid, free its legs, and write what was kept by which rule.
+    """Pay a ticket back the way it was paid, free its legs, and write what was kept by which rule. A PIX goes back by
+    the bank, through no till: it is owed here and sent by the worker.
 
     `shown` is the amount that the person was told, None where nobody was told one. Raises NotFound, Conflict
     (`already_refunded`, `already_voided`, `already_boarded`, `quote_changed`, `no_shift`, `drawer_short`, `slip_used`),
@@ -77,12 +80,14 @@ def refund(session: Session, code: str, means: Means, *, shown: Money | None, no
     check_same_means(offer.found.booking.method, means)
     if shown is not None and shown != owed.refund:
         raise Conflict("quote_changed", f"O valor mudou desde que a página abriu: agora são {_reais(owed.refund)}. "
-                       "Confirme com o passageiro e devolva de novo.")
+                       "Confira o valor e devolva de novo.")
     try:
         release_ticket(session, ticket, _refundable(offer.found.journey), "refunded")
     except Conflict as lost:  # somebody else settled it since it was read: say what they did
         session.refresh(ticket)
         raise _offer(session, offer.found, now).refusal or lost from lost
+    if means.method == "pix":
+        means = _owe_back(session, offer, now=now, actor=actor)
     shift_id = move_money(session, "refund", means, -owed.refund, subject=ticket.code, now=now, actor=actor)
     paid = Paid(ticket.code, owed.refund, owed.kept, means.method, means.reference, now, actor)
     session.connection().execute(_REFUND, {
@@ -93,6 +98,14 @@ def refund(session: Session, code: str, means: Means, *, shown: Money | None, no
         "trip": ticket.trip_id, "outcome": owed.decision.outcome, "rule": owed.decision.citation.rule,
         "refunded": paid.refunded.cents, "kept": paid.kept.cents, "method": paid.method})
     return paid
+
+
+def _owe_back(session: Session, offer: Offer, *, now: datetime, actor: str) -> Means:
+    """Have the bank return the amount out of what the buyer paid; the worker sends it. The means name the return."""
+    e2e_id = paid_with(session, offer.found.booking.code)
+    payout = payout_due(session, reason="refund", e2e_id=e2e_id, subject=offer.found.ticket.code,
+                        amount=offer.quote.refund, now=now, actor=actor)
+    return Means("pix", payout.return_id)
 
 
 def _offer(session: Session, found: Found, now: datetime) -> Offer:

@@ -1,0 +1,5 @@
+// Copies the address of the trip's page.
+
+import { offerCopy } from "./copy.js";
+
+offerCopy();
