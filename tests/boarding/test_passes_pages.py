@@ -11,6 +11,7 @@ from PIL import Image
 
 from boarding.passes.service import link_token
 from boarding.passes.signing import Outcome, verify
+from kernel.login import limiter
 
 EVIL = "<img src=x onerror=alert(1)>"
 
@@ -147,3 +148,16 @@ def test_the_worker_that_keeps_tickets_sees_no_other_page(client):
     assert script.content_type.startswith("text/javascript")
     assert script.headers["Cache-Control"] == "no-cache"
     assert "Service-Worker-Allowed" not in script.headers
+
+
+def test_one_ticket_is_not_drawn_without_end(door, client, opened, monkeypatch):
+    monkeypatch.setattr(limiter, "enabled", True)
+    monkeypatch.setattr("boarding.passes.views.ticket_png", lambda blocks, token: b"picture")
+    limiter.reset()
+    code, other = door.sell(seat=5), opened(door.sell(seat=6))
+    url = opened(code)
+    shapes = [url, url.replace(code, code.lower()), url.replace(code, f"{code[:4]}-{code[4:]}")]
+    answers = [client.get(shapes[n % 3] + "/image.png").status_code for n in range(21)]
+    assert answers == [200] * 20 + [429]
+    assert client.get(url).status_code == client.get(other + "/image.png").status_code == 200
+    limiter.reset()
