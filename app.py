@@ -83,6 +83,7 @@ def serve() -> Flask:
     start_logging(settings.log_level)
     app = create_app(settings)
     _check_vault(app)
+    app.extensions["database"].engine.dispose()  # gunicorn --preload forks after this: no two share a connection
     return app
 
 

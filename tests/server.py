@@ -75,7 +75,8 @@ def serving(env: dict[str, str], *, workers: int = 2) -> Iterator[Server]:
     with socket.create_server(("127.0.0.1", 0), backlog=256) as listener, log.open("ab") as output:
         url = f"http://127.0.0.1:{listener.getsockname()[1]}"
         process = subprocess.Popen(
-            [str(BIN / "gunicorn"), "-w", str(workers), "-b", f"fd://{listener.fileno()}", "--timeout", "60", "--no-control-socket", "app:serve()"],
+            [str(BIN / "gunicorn"), "-w", str(workers), "-b", f"fd://{listener.fileno()}", "--timeout", "60", "--preload",
+             "--no-control-socket", "app:serve()"],
             cwd=ROOT, env=env, pass_fds=[listener.fileno()], stdin=subprocess.DEVNULL, stdout=output,
             stderr=subprocess.STDOUT, start_new_session=True)
     try:

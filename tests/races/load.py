@@ -88,14 +88,15 @@ class Load:
             if answer is not None and answer.status_code in expected:
                 return answer.status_code
             if answer is not None and answer.status_code != 503:
-                self._tell_wrong(f"{answer.status_code}: {answer.text[-2000:]}")
+                self.give_up(f"{answer.status_code}: {answer.text[-2000:]}")
                 return answer.status_code
             self.unanswered += 1
             self._pause()
-        self._tell_wrong("the house does not come back")
+        self.give_up("the house does not come back")
         return 0
 
-    def _tell_wrong(self, what: str) -> None:
+    def give_up(self, what: str) -> None:
+        """Note what went wrong; nobody goes on."""
         with self._told:
             self.wrong.append(what)
             self._told.notify_all()
@@ -112,6 +113,9 @@ def loaded(agents: Sequence[Person], url: str, trips: Sequence[int]) -> Iterator
         load.work = [pool.submit(load.run, agent) for agent in agents]
         try:
             yield load
+        except BaseException as failure:  # the server is gone with the block: nobody is to wait for it
+            load.give_up(repr(failure))
+            raise
         finally:
             load.stop()
     for one in load.work:
