@@ -34,6 +34,11 @@ def parse_day(text: str) -> date | None:
     return day if FIRST_YEAR <= day.year <= LAST_YEAR else None
 
 
+def on_the_clock(instant: datetime, zone: str) -> str:
+    """An instant as people say it at a stop of that zone: `02/03/2026 às 09:00`."""
+    return f"{instant.astimezone(ZoneInfo(zone)):%d/%m/%Y às %H:%M}"
+
+
 def zone_name(zone: str) -> str:
     """`horário de Brasília`, `horário de Campo Grande`, or the IANA city: a local time never stands without it."""
     return ZONE_NAMES.get(zone, "horário de " + zone.rpartition("/")[2].replace("_", " "))

@@ -14,9 +14,7 @@ from kernel.money import Money
 
 def money(amount: Money) -> str:
     """`R$ 1.234,56`, with a no-break space."""
-    sign = "−" if amount.cents < 0 else ""
-    whole, cents = divmod(abs(amount.cents), 100)
-    return f"{sign}R$\u00a0{whole:,}".replace(",", ".") + f",{cents:02d}"
+    return amount.in_reais()
 
 
 def local(instant: datetime, zone: str) -> str:

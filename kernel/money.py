@@ -45,6 +45,12 @@ class Money:
         sign = "-" if self.cents < 0 else ""
         return f"{sign}{abs(self.cents) // 100}.{abs(self.cents) % 100:02d}"
 
+    def in_reais(self) -> str:
+        """As people read it: `R$ 1.234,56`, with a no-break space; a minus sign stands before the symbol."""
+        whole, cents = divmod(abs(self.cents), 100)
+        sign = "\u2212" if self.cents < 0 else ""
+        return f"{sign}R$\u00a0{whole:,}".replace(",", ".") + f",{cents:02d}"
+
 
 ZERO = Money(0)
 

@@ -4,7 +4,6 @@ from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from datetime import datetime
 from typing import Any
-from zoneinfo import ZoneInfo
 
 from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PublicKey
 from sqlalchemy import and_, bindparam, case, func, select
@@ -30,7 +29,7 @@ from boarding.passes.models import Pass
 from boarding.passes.policy import OPENS_BEFORE
 from boarding.passes.service import seat_words
 from boarding.passes.signing import PassBody, verify
-from kernel.clock import local_date, zone_name
+from kernel.clock import local_date, on_the_clock, zone_name
 from kernel.db import InsertNew
 from kernel.errors import Conflict, InvalidInput, NotFound
 from kernel.vault import Vault
@@ -224,20 +223,16 @@ def _detail(trip: DoorTrip, result: Result, seen: _Seen, aboard: int, actor: str
         return f"{aboard} de {trip.capacity} lugares ocupados."
     if ticket is None or seen.departs_at is None or seen.zone is None:
         return None
-    hour = f"{_local(seen.departs_at, seen.zone)}, {zone_name(seen.zone)}"
+    hour = f"{on_the_clock(seen.departs_at, seen.zone)}, {zone_name(seen.zone)}"
     if result is Result.WRONG_TRIP:
         return f"O bilhete é da linha {seen.line_code} {seen.line_name}, {hour}."
     board, alight = trip.calls[ticket.board_seq], trip.calls[ticket.alight_seq]
     if result is Result.ALREADY_BOARDED and ticket.boarded_at is not None and ticket.boarded_seq is not None:
         where = trip.calls[ticket.boarded_seq]
         who = "com você" if ticket.boarded_by == actor else f"com {ticket.boarded_by}"
-        return f"Embarcou em {where.place}, {_local(ticket.boarded_at, where.zone)}, {who}."
+        return f"Embarcou em {where.place}, {on_the_clock(ticket.boarded_at, where.zone)}, {who}."
     return {Result.OK_OTHER_STOP: f"Pagou desde {board.place}.", Result.TOO_EARLY: f"Sai de {board.place} {hour}.",
             Result.WRONG_STOP: f"O bilhete vale de {board.place} a {alight.place}."}.get(result)
-
-
-def _local(instant: datetime, zone: str) -> str:
-    return f"{instant.astimezone(ZoneInfo(zone)):%d/%m/%Y às %H:%M}"
 
 
 def _first_answer(scan: Scan, seen: _Seen, vault: Vault) -> Answer:

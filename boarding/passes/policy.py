@@ -196,8 +196,8 @@ def _the_rest(facts: TicketFacts) -> tuple[Block, ...]:
         Block(Kind.PAIR, "passenger", "Passageiro", facts.passenger or NOT_IDENTIFIED),
         Block(Kind.PAIR, "document", "Documento", facts.document),
         _call("alighting", "Desembarque", facts.arrives, facts.alighting_stop),
-        Block(Kind.FARE, "fare", "Passagem", reais(facts.total),
-              rows=tuple((label, reais(amount)) for label, amount in facts.fare_items)),
+        Block(Kind.FARE, "fare", "Passagem", facts.total.in_reais(),
+              rows=tuple((label, amount.in_reais()) for label, amount in facts.fare_items)),
         Block(Kind.PAIR, "payment", "Pagamento", facts.payment),
         Block(Kind.PAIR, "sale", "Venda", sale),
         Block(Kind.PAIR, "luggage", "Bagagem", facts.luggage),
@@ -209,10 +209,3 @@ def _the_rest(facts: TicketFacts) -> tuple[Block, ...]:
 
 def _call(key: str, label: str, time: LocalTime, *where: str) -> Block:
     return Block(Kind.CALL, key, label, time.hour, tuple(line for line in where if line), ((time.day, time.zone_name),))
-
-
-def reais(amount: Money) -> str:
-    """`R$ 1.234,56`, with a no-break space; a minus sign stands before the symbol."""
-    whole, cents = divmod(abs(amount.cents), 100)
-    sign = "-" if amount.cents < 0 else ""
-    return f"{sign}R$\u00a0{whole:,}".replace(",", ".") + f",{cents:02d}"

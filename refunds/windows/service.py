@@ -3,13 +3,12 @@
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 from itertools import pairwise
-from zoneinfo import ZoneInfo
 
 from sqlalchemy import insert
 from sqlalchemy.orm import Session
 
 from kernel import audit
-from kernel.clock import zone_name
+from kernel.clock import on_the_clock, zone_name
 from kernel.errors import Conflict, DomainError, RuleViolation
 from kernel.money import Money
 from refunds.windows.models import Refund
@@ -79,7 +78,7 @@ def refund(session: Session, code: str, means: Means, *, shown: Money | None, no
     ticket, owed = offer.found.ticket, offer.quote
     check_same_means(offer.found.booking.method, means)
     if shown is not None and shown != owed.refund:
-        raise Conflict("quote_changed", f"O valor mudou desde que a página abriu: agora são {_reais(owed.refund)}. "
+        raise Conflict("quote_changed", f"O valor mudou desde que a página abriu: agora são {owed.refund.in_reais()}. "
                        "Confira o valor e devolva de novo.")
     try:
         release_ticket(session, ticket, _refundable(offer.found.journey), "refunded")
@@ -135,7 +134,7 @@ def _refusal(found: Found, owed: Quote, paid: Paid | None) -> DomainError | None
     ticket, zone = found.ticket, found.journey.board.stop.zone
     if paid is not None:
         return Conflict("already_refunded", f"Esta passagem já foi devolvida em {_when(paid.at, zone)}: "
-                        f"{_reais(paid.refunded)} {BACK[paid.method]}.")
+                        f"{paid.refunded.in_reais()} {BACK[paid.method]}.")
     if ticket.status == "voided":
         return Conflict("already_voided", "Esta venda foi cancelada e o valor já voltou inteiro ao passageiro.")
     if ticket.status not in _refundable(found.journey):
@@ -155,8 +154,4 @@ def _paid(session: Session, found: Found) -> Paid:
 
 
 def _when(instant: datetime, zone: str) -> str:
-    return f"{instant.astimezone(ZoneInfo(zone)):%d/%m/%Y às %H:%M} ({zone_name(zone)})"
-
-
-def _reais(amount: Money) -> str:
-    return f"R$ {amount}".replace(".", ",")
+    return f"{on_the_clock(instant, zone)} ({zone_name(zone)})"

@@ -17,10 +17,8 @@ from boarding.passes.policy import (
     minutes_of,
     pass_flags,
     pass_window,
-    reais,
     ticket_layout,
 )
-from kernel.money import Money
 from tests.boarding.tickets import DEPARTS, facts
 
 
@@ -76,12 +74,6 @@ def test_the_window_covers_a_departure_off_the_minute():
     opens, length = pass_window(departs, departs)
     assert instant_of(opens) <= departs - timedelta(hours=2)
     assert instant_of(opens) + timedelta(minutes=15 * length) >= departs + timedelta(hours=2)
-
-
-@pytest.mark.parametrize(("cents", "text"), [
-    (0, "R$\u00a00,00"), (5, "R$\u00a00,05"), (123456789, "R$\u00a01.234.567,89"), (-4550, "-R$\u00a045,50")])
-def test_money_is_written_the_brazilian_way(cents, text):
-    assert reais(Money(cents)) == text
 
 
 def test_the_door_and_the_refund_come_before_the_tear_line():

@@ -4,7 +4,7 @@ from datetime import UTC, date
 
 import pytest
 
-from kernel.clock import day_everywhere, local_date, parse_day, service_instant, utc_now, zone_name
+from kernel.clock import day_everywhere, local_date, on_the_clock, parse_day, service_instant, utc_now, zone_name
 from tests.instants import at
 
 
@@ -51,3 +51,9 @@ def test_a_zone_has_a_name_for_people(zone, name):
     ("02/03/2026", None), ("2026-02-30", None), ("", None)])
 def test_a_day_is_read_in_the_years_that_dates_can_be_reckoned_with(text, day):
     assert parse_day(text) == day
+
+
+@pytest.mark.parametrize(("zone", "text"), [
+    ("America/Sao_Paulo", "01/03/2026 às 23:30"), ("America/Campo_Grande", "01/03/2026 às 22:30")])
+def test_an_instant_is_said_on_the_clock_of_its_stop(zone, text):
+    assert on_the_clock(at("2026-03-02T02:30"), zone) == text

@@ -63,3 +63,9 @@ def test_the_plain_form_reads_back(cents):
 
 def test_nothing_adds_up_to_nothing():
     assert total([]) == ZERO
+
+
+@pytest.mark.parametrize(("cents", "text"), [
+    (0, "R$\u00a00,00"), (5, "R$\u00a00,05"), (123456789, "R$\u00a01.234.567,89"), (-4550, "\u2212R$\u00a045,50")])
+def test_people_read_money_the_brazilian_way(cents, text):
+    assert Money(cents).in_reais() == text

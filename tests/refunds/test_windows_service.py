@@ -153,7 +153,7 @@ def test_a_second_refund_says_when_and_how_much(session, sell, pay):
         pay(code, now=NOW + timedelta(hours=1))
     assert refusal.value.code == "already_refunded"
     assert "02/03/2026 às 09:00 (horário de Brasília)" in refusal.value.sentence
-    assert "R$ 34,70" in refusal.value.sentence
+    assert "R$\u00a034,70" in refusal.value.sentence
     assert tallies(session) == (ZERO, ZERO, ZERO)
 
 
