@@ -167,14 +167,19 @@ def standing_numbers(places: int) -> range:
     return range(HIGHEST_SEAT + 1, HIGHEST_SEAT + 1 + places)
 
 
+def check_stretch(board_seq: int, alight_seq: int, *, calls: int) -> None:
+    """Lets through a call, and a later one, of a trip with that many. Raises InvalidInput (`alight_seq`)."""
+    if not 0 <= board_seq < alight_seq < calls:
+        sentence = "Escolha um desembarque depois do embarque."
+        raise InvalidInput("alights_before_boarding", sentence, fields={"alight_seq": sentence})
+
+
 def km_between(call_km: Sequence[Decimal], board_seq: int, alight_seq: int) -> Decimal:
     """The exact kilometres from one call to a later one; `call_km` is cumulative from the first call.
 
-    Raises InvalidInput when the passenger would not alight after boarding, or at a call the trip lacks.
+    Raises InvalidInput as `check_stretch` does.
     """
-    if not 0 <= board_seq < alight_seq < len(call_km):
-        sentence = "Escolha um desembarque depois do embarque."
-        raise InvalidInput("alights_before_boarding", sentence, fields={"alight_seq": sentence})
+    check_stretch(board_seq, alight_seq, calls=len(call_km))
     return call_km[alight_seq] - call_km[board_seq]
 
 

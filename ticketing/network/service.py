@@ -32,6 +32,7 @@ from ticketing.network.policy import (
     CANCEL_REASONS,
     SeatLayout,
     check_sale_within_title,
+    check_stretch,
     km_between,
     read_layout,
 )
@@ -97,9 +98,7 @@ def load_journey(session: Session, trip_id: int, board_seq: int | None = None,
     calls = list(session.scalars(select(Call).where(Call.trip_id == trip_id).order_by(Call.seq)))
     board = 0 if board_seq is None else board_seq
     alight = len(calls) - 1 if alight_seq is None else alight_seq
-    if not 0 <= board < alight < len(calls):
-        sentence = "Escolha um desembarque depois do embarque."
-        raise InvalidInput("alights_before_boarding", sentence, fields={"alight_seq": sentence})
+    check_stretch(board, alight, calls=len(calls))
     return Journey(row.Trip, row.Line, row.Vehicle, row.Carrier, row.Title, calls, board, alight)
 
 

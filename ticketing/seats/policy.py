@@ -7,16 +7,14 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from datetime import date
 
 from kernel.decisions import Citation
-from kernel.errors import InvalidInput, RuleViolation
+from kernel.errors import RuleViolation
 from ticketing.network.laws import cite
-from ticketing.network.policy import HIGHEST_SEAT, SeatLayout, standing_numbers
+from ticketing.network.policy import HIGHEST_SEAT, SeatLayout, check_stretch, standing_numbers
 
 
 def stretch_mask(board: int, alight: int) -> int:
     """The legs from call `board` up to call `alight`. Raises InvalidInput when there are none."""
-    if not 0 <= board < alight:
-        sentence = "Escolha um desembarque depois do embarque."
-        raise InvalidInput("alights_before_boarding", sentence, fields={"alight_seq": sentence})
+    check_stretch(board, alight, calls=alight + 1)
     return (1 << alight) - (1 << board)
 
 

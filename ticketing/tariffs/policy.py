@@ -10,13 +10,13 @@ from datetime import date
 from decimal import Decimal
 from enum import Enum
 from itertools import pairwise
-from typing import Any, Final, NamedTuple, Protocol
+from typing import Any, Final, NamedTuple, Protocol, TypeVar
 
 from kernel.decisions import Citation
 from kernel.errors import InvalidInput, RuleViolation
 from kernel.money import ZERO, Money, from_decimal, total
 from ticketing.network.laws import cite
-from ticketing.network.policy import km_between
+from ticketing.network.policy import check_stretch
 
 COMPONENTS = ("boarding_fee", "toll", "insurance")
 LABELS: dict[str, str] = {"tariff": "Tarifa", "boarding_fee": "Taxa de embarque", "toll": "Pedágio",
@@ -40,6 +40,18 @@ class Leg(NamedTuple):
     km: Decimal
     road: str
     from_stop_id: int
+
+
+class Version(Protocol):
+    """A tariff as far as choosing one goes, stored or not."""
+
+    @property
+    def id(self) -> int: ...
+    @property
+    def starts_on(self) -> date: ...
+
+
+AnyVersion = TypeVar("AnyVersion", bound=Version)
 
 
 class Call(Protocol):
@@ -135,8 +147,8 @@ def read_components(rows: Iterable[Mapping[str, Any]]) -> tuple[Component, ...]:
 
 
 def stretch_of(calls: Sequence[Call], board_seq: int, alight_seq: int) -> tuple[Leg, ...]:
-    """The legs from one call to a later one, of a trip's calls in order. Raises InvalidInput as `km_between` does."""
-    km_between([call.km for call in calls], board_seq, alight_seq)
+    """The legs from one of a trip's calls to a later one. Raises InvalidInput as `check_stretch` does."""
+    check_stretch(board_seq, alight_seq, calls=len(calls))
     return tuple(Leg(there.km - here.km, there.road, here.stop_id)
                  for here, there in pairwise(calls[board_seq:alight_seq + 1]))
 
@@ -159,14 +171,14 @@ def fare(tariff: TariffVersion, stretch: Sequence[Leg], *, section_fare: Money |
     return fare_of([item("tariff", amount), *(item(component.kind, component.amount) for component in owed)])
 
 
-def version_in_force(versions: Iterable[TariffVersion], day: date, *, state: str) -> TariffVersion:
+def version_in_force(versions: Iterable[AnyVersion], day: date, *, state: str) -> AnyVersion:
     """The version that started last on or before the day; of two of one day, the later entry.
 
     Raises RuleViolation (T3) when none has started.
     """
     started = [version for version in versions if version.starts_on <= day]
     if not started:
-        raise RuleViolation("no_tariff_in_force", "A linha não tem tarifa em vigor neste dia: registre o ato.",
+        raise RuleViolation("no_tariff_in_force", "Esta linha não tem tarifa em vigor hoje. Avise o escritório.",
                             citation=tariff_citation(state=state, day=day))
     return max(started, key=lambda version: (version.starts_on, version.id))
 

@@ -1,5 +1,6 @@
 """The price of a journey by the tariff in force on the day of sale, and registering a new version."""
 
+from collections import defaultdict
 from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 from datetime import date, datetime
@@ -24,6 +25,7 @@ from ticketing.tariffs.policy import (
     read_components,
     stretch_of,
     tariff_citation,
+    version_in_force,
 )
 
 
@@ -34,26 +36,6 @@ class Price:
     tariff_id: int
     act: str
     fare: Fare
-
-
-_IN_FORCE = select(Tariff, SectionFare.tariff_id, SectionFare.amount).order_by(
-    Tariff.starts_on.desc(), Tariff.id.desc()).limit(1)
-
-
-def price(session: Session, journey: Journey, *, now: datetime) -> Price:
-    """The fare of the journey by the version in force today at the boarding stop. One statement.
-
-    Raises RuleViolation (T3) when there is no version, the pair is not sold, or its kilometres are an estimate.
-    """
-    today = local_date(now, journey.board.stop.zone)
-    stretch = Stretch(journey.line, journey.calls, journey.board_seq, journey.alight_seq, today)
-    row = session.execute(_IN_FORCE.outerjoin(SectionFare, and_(
-        SectionFare.tariff_id == Tariff.id, SectionFare.from_stop_id == journey.board.stop_id,
-        SectionFare.to_stop_id == journey.alight.stop_id,
-    )).where(Tariff.line_id == journey.line.id, Tariff.starts_on <= today)).first()
-    if row is None:
-        raise _none_in_force(stretch)
-    return _priced(stretch, row[0], None if row[1] is None else NOT_SOLD if row[2] is None else row[2])
 
 
 @dataclass(frozen=True, slots=True)
@@ -72,17 +54,36 @@ class Stretch:
         return self.calls[self.board_seq].stop_id, self.calls[self.alight_seq].stop_id
 
 
+def price(session: Session, journey: Journey, *, now: datetime) -> Price:
+    """The fare of the journey by the version in force today at the boarding stop. One statement.
+
+    Raises RuleViolation (T3) when there is no version, the pair is not sold, or its kilometres are an estimate.
+    """
+    today = local_date(now, journey.board.stop.zone)
+    stretch = Stretch(journey.line, journey.calls, journey.board_seq, journey.alight_seq, today)
+    rows = session.execute(select(Tariff, SectionFare.tariff_id, SectionFare.amount).outerjoin(SectionFare, and_(
+        SectionFare.tariff_id == Tariff.id, SectionFare.from_stop_id == journey.board.stop_id,
+        SectionFare.to_stop_id == journey.alight.stop_id)).where(Tariff.line_id == journey.line.id)).all()
+    chosen = version_in_force([row[0] for row in rows], today, state=journey.line.state)
+    listed, amount = next((row[1], row[2]) for row in rows if row[0] is chosen)
+    return _priced(stretch, chosen, NOT_SOLD if listed is not None and amount is None else amount)
+
+
 def prices(session: Session, stretches: Sequence[Stretch]) -> list[Price | RuleViolation]:
     """The price of each stretch, or why it is not sold (T3), in the order given. Two statements for any number."""
-    lines = {stretch.line.id for stretch in stretches}
-    versions: dict[int, list[Tariff]] = {}
-    for tariff in session.scalars(select(Tariff).where(Tariff.line_id.in_(lines)).order_by(
-            Tariff.starts_on.desc(), Tariff.id.desc())):
-        versions.setdefault(tariff.line_id, []).append(tariff)
-    chosen = [next((tariff for tariff in versions.get(stretch.line.id, []) if tariff.starts_on <= stretch.day), None)
-              for stretch in stretches]
-    sections = _sections(session, {tariff.id for tariff in chosen if tariff}, stretches)
+    versions: dict[int, list[Tariff]] = defaultdict(list)
+    for tariff in session.scalars(select(Tariff).where(Tariff.line_id.in_({each.line.id for each in stretches}))):
+        versions[tariff.line_id].append(tariff)
+    chosen = [_in_force(stretch, versions[stretch.line.id]) for stretch in stretches]
+    sections = _sections(session, {tariff.id for tariff in chosen if isinstance(tariff, Tariff)}, stretches)
     return [_priced_or_refused(stretch, tariff, sections) for stretch, tariff in zip(stretches, chosen, strict=True)]
+
+
+def _in_force(stretch: Stretch, versions: Sequence[Tariff]) -> Tariff | RuleViolation:
+    try:
+        return version_in_force(versions, stretch.day, state=stretch.line.state)
+    except RuleViolation as refusal:
+        return refusal
 
 
 def _sections(session: Session, tariffs: Collection[int],
@@ -95,10 +96,10 @@ def _sections(session: Session, tariffs: Collection[int],
     return {(row.tariff_id, row.from_stop_id, row.to_stop_id): row.amount for row in rows}
 
 
-def _priced_or_refused(stretch: Stretch, tariff: Tariff | None,
+def _priced_or_refused(stretch: Stretch, tariff: Tariff | RuleViolation,
                        sections: dict[tuple[int, int, int], Money | None]) -> Price | RuleViolation:
-    if tariff is None:
-        return _none_in_force(stretch)
+    if isinstance(tariff, RuleViolation):
+        return tariff
     key = (tariff.id, *stretch.pair)
     try:
         section = sections.get(key) if key in sections else None
@@ -113,11 +114,6 @@ def _priced(stretch: Stretch, tariff: Tariff, section: Money | SectionSale | Non
     priced = fare(as_version(tariff), stretch_of(stretch.calls, board, alight), section_fare=section,
                   estimated=estimated, rehearsal=line.rehearsal, state=line.state, day=stretch.day)
     return Price(tariff.id, tariff.act, priced)
-
-
-def _none_in_force(stretch: Stretch) -> RuleViolation:
-    return RuleViolation("no_tariff_in_force", "Esta linha não tem tarifa em vigor hoje. Avise o escritório.",
-                         citation=tariff_citation(state=stretch.line.state, day=stretch.day))
 
 
 def as_version(tariff: Tariff) -> TariffVersion:
