@@ -18,7 +18,7 @@ from boarding.passes.service import Issuer, derive_link_secret
 from boarding.passes.signing import KeyRing
 from demo import commands as demo
 from demo import seed as demonstration
-from kernel import clock, filters, jobs, login, repeats, web
+from kernel import clock, filters, jobs, login, outbox, repeats, web
 from kernel.commands import Group, database_commands, staff_commands, vault_commands
 from kernel.config import ConfigError, Settings, read_settings
 from kernel.db import Database
@@ -28,6 +28,8 @@ from oversight.inspection import views as inspections
 from oversight.operations import views as operations
 from oversight.retention import commands as retention_commands
 from oversight.retention import service as retention
+from oversight.retention import views as holds
+from refunds.windows import commands as refund_commands
 from refunds.windows import views as refund_windows
 from ticketing.imports import commands as network
 from ticketing.imports.service import find_by_code
@@ -37,6 +39,7 @@ from ticketing.online import api as hooks
 from ticketing.online import purchases
 from ticketing.online import views as shop
 from ticketing.online.service import expire_unpaid, settler
+from ticketing.payments import commands as pix
 from ticketing.payments import views as tills
 from ticketing.payments.desk import Desk
 from ticketing.payments.providers import open_bank
@@ -61,7 +64,8 @@ def create_app(settings: Settings | None = None) -> Flask:
     app.extensions.update(settings=settings, vault=vault, pass_keys=keys,
                           pass_issuer=Issuer(keys, derive_link_secret(settings.secret_key), vault))
     web.start_web(app, Database(settings.database_url))
-    app.extensions["pix_desk"] = _desk(settings, app.extensions["database"], vault)
+    app.extensions["pix_desk"] = desk = _desk(settings, app.extensions["database"], vault)
+    app.config["PIX_BY_HAND"] = desk is not None and not desk.bank.listens
     filters.start_filters(app)
     try:
         login.limiter.init_app(app)
@@ -137,14 +141,17 @@ def _rooms(app: Flask) -> None:
     app.register_blueprint(doors.blueprint)
     app.register_blueprint(doors.office)
     app.register_blueprint(inspections.blueprint)
+    app.register_blueprint(holds.blueprint)
 
 
 def _commands(app: Flask) -> None:
     app.cli.add_command(database_commands())
     app.cli.add_command(vault_commands())
     app.cli.add_command(staff_commands(lambda session, code: find_by_code(session, Stop, code).id))
-    app.cli.add_command(Group("network", network.COMMANDS, help="Linhas, horários e viagens."))
+    app.cli.add_command(Group("network", (*network.COMMANDS, refund_commands.late_refund),
+                              help="Linhas, horários e viagens."))
     app.cli.add_command(retention_commands.retention)
+    app.cli.add_command(Group("pix", pix.COMMANDS, help="O PIX e o banco."))
     app.cli.add_command(Group("demo", [demo.seed], help="A demonstração."))
     app.cli.add_command(click.Command("worker", callback=lambda: _work_until_told(app),
                                       help="Faz o trabalho de fundo até receber SIGTERM ou SIGINT."))
@@ -188,13 +195,21 @@ def _jobs(app: Flask) -> list[jobs.Job]:
 
     def forget(now: datetime) -> dict[str, int]:
         with database.transaction() as session:
-            return {"keys": repeats.forget_old(session, now=now)}
+            return {"keys": repeats.forget_old(session, now=now), "letters": outbox.forget_old(session, now=now)}
 
     # erasing is looked at every hour, so that a day's identities go within an hour of its end everywhere on Earth
     return [jobs.Job("retention", timedelta(hours=1), erase), jobs.Job("sweep_holds", timedelta(seconds=30), sweep),
             jobs.Job("open_trips", timedelta(hours=1), open_timetable),
             jobs.Job("close_trips", timedelta(hours=1), close),
-            jobs.Job("forget_repeats", timedelta(days=1), forget), *_demo_jobs(app)]
+            jobs.Job("forget_repeats", timedelta(days=1), forget), *_pix_jobs(app), *_demo_jobs(app)]
+
+
+def _pix_jobs(app: Flask) -> list[jobs.Job]:
+    desk: Desk | None = app.extensions["pix_desk"]
+    if desk is None:
+        return []
+    return [jobs.Job("pix_reconcile", timedelta(minutes=1), lambda now: desk.reconcile(now=now)),
+            jobs.Job("pix_work_off", timedelta(seconds=10), lambda now: desk.work_off(now=now))]
 
 
 def _demo_jobs(app: Flask) -> list[jobs.Job]:

@@ -9,7 +9,7 @@ from sqlalchemy import func, select
 from tests import schema
 from tests.ticketing.test_imports_gtfs import TABLES, folder, without, zipped
 from tests.ticketing.test_imports_service import SECTIONS
-from ticketing.imports import commands
+from ticketing.imports import commands, intake
 from ticketing.network.models import Line, Slot, Trip
 from ticketing.tariffs.models import Tariff
 
@@ -131,6 +131,6 @@ def test_a_file_that_may_not_be_read_is_told(flask, tmp_path, monkeypatch):
 
     def forbidden(*_args, **_kwargs):
         raise PermissionError(13, os.strerror(13), str(path))
-    monkeypatch.setattr(commands, "read_gtfs", forbidden)
+    monkeypatch.setattr(intake, "read_gtfs", forbidden)
     done = flask("network", "import", path, "--rehearsal")
     assert done.exit_code == 1 and str(path) in done.stderr

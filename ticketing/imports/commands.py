@@ -2,9 +2,8 @@
 
 import json
 import sys
-import zipfile
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from datetime import datetime
 from decimal import Decimal, InvalidOperation
@@ -13,17 +12,18 @@ from typing import IO, Any
 
 import click
 from flask.cli import with_appcontext
+from sqlalchemy.orm import Session
 
 from kernel import web
-from kernel.clock import local_date
 from kernel.commands import OPERATOR
 from kernel.errors import InvalidInput
 from kernel.money import parse_money
-from ticketing.imports import service
-from ticketing.imports.gtfs import read_gtfs
-from ticketing.imports.policy import ReadResult, Refused, period
-from ticketing.imports.sections import ZONES, read_sections
+from ticketing.imports import fares, intake, service
+from ticketing.imports.changes import Change
+from ticketing.imports.policy import Refused
+from ticketing.imports.sections import ZONES
 from ticketing.imports.tables import Progress
+from ticketing.network.commands import COMMANDS as SETTINGS
 from ticketing.network.models import Line, Stop, Title
 from ticketing.network.policy import KINDS
 from ticketing.network.service import open_trips
@@ -33,39 +33,66 @@ LONG_FILE_BYTES = 500_000
 TABLES = {"place": "lugares", "stop": "pontos", "line": "linhas", "pattern": "itinerários", "slot": "partidas"}
 DAY = click.DateTime(formats=["%Y-%m-%d", "%d/%m/%Y"])
 DAYS = click.IntRange(0, 400)
+REPORT = click.File("w", encoding="utf-8", lazy=False)
+COMPONENT_HELP = f"{', '.join(COMPONENTS)}; ponto '-' vale para todos."
+WHAT = {"removed": "partida retirada", "course": "paradas", "times": "horário", "calendar": "dias", "km": "quilômetros"}
+MOST_TOLD = 20
 
 
 @click.command("import")
 @click.argument("path", type=click.Path(path_type=Path))
-@click.option("--format", "kind", type=click.Choice(["gtfs", "sections"]), help="Sem isso, pelo nome do arquivo.")
+@click.option("--format", "kind", type=click.Choice(list(intake.KINDS)), help="Sem isso, pelo nome e pelos títulos.")
 @click.option("--rehearsal", is_flag=True, help="Para experimentar: datas de hoje, título, tarifa e veículo de ensaio.")
-@click.option("--report", type=click.File("w", encoding="utf-8", lazy=False), help="Grava o resultado em JSON.")
+@click.option("--report", type=REPORT, help="Grava o resultado em JSON.")
 @click.option("--days", type=DAYS, help="Abre as viagens destes dias logo depois.")
 @click.option("--state", type=click.Choice(list(ZONES)), help="Estado das linhas, quando o arquivo não diz.")
+@click.option("--zone", metavar="IANA", help="Fuso dos horários, quando o arquivo não diz.")
 @click.option("--vehicle", metavar="CÓDIGO", help="Veículo das partidas, fora de ensaio.")
 @click.option("--carrier", metavar="CNPJ", help="Quando há mais de uma transportadora.")
+@click.option("--act", default="", help="Ato que fixou as tarifas de uma matriz.")
+@click.option("--starts-on", type=DAY, help="Primeiro dia das tarifas de uma matriz.")
 @with_appcontext
 def import_command(path: Path, kind: str | None, rehearsal: bool, report: IO[str] | None, days: int | None,
-                   state: str | None, vehicle: str | None, carrier: str | None) -> None:
-    """Importa um GTFS (pasta ou zip) ou uma tabela de seções (CSV). O que não serve é recusado linha a linha."""
-    now = web.now()
-    with _progress() as progress:
-        result = _read(path, kind or _kind_of(path), state, progress)
-    loaded, opened = None, None
-    if result.feed.patterns:
-        with web.transaction() as session:
-            loaded = service.bring_in(session, result.feed, service.Choice(
-                path.resolve().stem, rehearsal, state, vehicle, carrier), now=now, actor=OPERATOR)
-            opened = open_trips(session, days=days, now=now, actor=OPERATOR) if days is not None else None
-    if report:
-        json.dump(_report(path, rehearsal, loaded, result.refused, opened), report, ensure_ascii=False, indent=1)
-    _tell_refused(result.refused, report is not None)
-    if loaded is None:
-        raise InvalidInput("nothing_imported", "Nada foi importado.")
-    _tell_loaded(loaded, opened)
-    bounds = period(result.feed)
-    if bounds and not rehearsal and bounds[1] < local_date(now, result.feed.zone):
-        click.echo(f"O quadro de horários terminou em {bounds[1]:%d/%m/%Y}: nenhuma viagem abre.")
+                   state: str | None, zone: str | None, vehicle: str | None, carrier: str | None, act: str,
+                   starts_on: datetime | None) -> None:
+    """Importa um GTFS (pasta ou zip), uma tabela de seções ou uma matriz de tarifas (CSV).
+
+    O que não serve é recusado linha a linha.
+    """
+    choice = service.Choice(path.resolve().stem, rehearsal, state, vehicle, carrier, zone)
+    _import(path, kind or intake.kind_of(path), choice, lambda _: fares.Act(act, starts_on and starts_on.date()),
+            report=report, days=days)
+
+
+@click.command("fares")
+@click.argument("path", type=click.Path(path_type=Path))
+@click.option("--line", metavar="CÓDIGO", help="A linha daqui, quando o arquivo lhe dá outro código.")
+@click.option("--act", default="", help="Ato que fixou as tarifas.")
+@click.option("--starts-on", type=DAY, help="Primeiro dia.")
+@click.option("--both-ways", is_flag=True, help="A volta custa o mesmo.")
+@click.option("--component", "components", multiple=True, nargs=3, metavar="ESPÉCIE REAIS PONTO", help=COMPONENT_HELP)
+@click.option("--rehearsal", is_flag=True, help="Para experimentar; cria a linha se ela não existe.")
+@click.option("--report", type=REPORT, help="Grava o resultado em JSON.")
+@with_appcontext
+def fares_command(path: Path, line: str | None, act: str, starts_on: datetime | None, both_ways: bool,
+                  components: tuple[tuple[str, str, str], ...], rehearsal: bool, report: IO[str] | None) -> None:
+    """Registra uma matriz de tarifas (CSV) como tarifa por seções; o par não vendido continua sem venda."""
+    _import(path, "fares", service.Choice(path.resolve().stem, rehearsal), lambda session: fares.Act(
+        act, starts_on and starts_on.date(), line, both_ways, _components(session, components)), report=report)
+
+
+@click.command("road")
+@click.argument("line")
+@click.argument("start", metavar="DE")
+@click.argument("end", metavar="ATÉ")
+@click.argument("road", type=click.Choice(["asphalt", "earth"]))
+@with_appcontext
+def road_command(line: str, start: str, end: str, road: str) -> None:
+    """Diz se a estrada entre dois pontos de uma linha (nos dois sentidos) é de asfalto ou de terra."""
+    with web.transaction() as session:
+        legs, changes = service.set_road(session, line, start, end, road, now=web.now(), actor=OPERATOR)
+    click.echo(f"Linha {line}: {legs} trechos de {'terra' if road == 'earth' else 'asfalto'}.")
+    _tell_changes(changes)
 
 
 @click.command("open-trips")
@@ -128,35 +155,39 @@ def title_command(line: str, kind: str, act: str, start: datetime, until: dateti
 @click.option("--minimum", default="0", help="Tarifa mínima em reais.")
 @click.option("--rounding", default="cent", type=click.Choice(list(ROUNDING_STEPS)), help="Arredondamento.")
 @click.option("--component", "components", multiple=True, nargs=3, metavar="ESPÉCIE REAIS PONTO",
-              help=f"{', '.join(COMPONENTS)}; ponto '-' vale para todos.")
+              help=COMPONENT_HELP)
 @with_appcontext
 def tariff_command(line: str, act: str, start: datetime, asphalt: str, earth: str | None, minimum: str, rounding: str,
                    components: tuple[tuple[str, str, str], ...]) -> None:
     """Registra uma versão da tarifa de uma linha; nenhuma versão muda depois."""
     with web.transaction() as session:
-        parts = tuple(Component(kind, _money(reais), None if stop == "-" else service.find_by_code(
-            session, Stop, stop).id) for kind, reais, stop in components)
+        parts = _components(session, components)
         version = TariffVersion(0, act[:120], start.date(), "coefficient", _reais(asphalt), _reais(earth or asphalt),
                                 _money(minimum), rounding, parts)
         service.add_version(session, service.find_by_code(session, Line, line), version, now=web.now(), actor=OPERATOR)
     click.echo(f"Linha {line}: tarifa a partir de {start:%d/%m/%Y}.")
 
 
-COMMANDS = (import_command, open_trips_command, carrier_command, vehicle_command, title_command, tariff_command)
+COMMANDS = (import_command, fares_command, open_trips_command, carrier_command, vehicle_command, title_command,
+            tariff_command, road_command, *SETTINGS)
 
 
-def _kind_of(path: Path) -> str:
-    if path.suffix.lower() in (".csv", ".txt"):
-        return "sections"
-    if not path.exists() or path.is_dir() or path.suffix.lower() == ".zip" or zipfile.is_zipfile(path):
-        return "gtfs"
-    raise InvalidInput("unknown_format", "Não é pasta, zip nem CSV. Diga o formato com --format gtfs ou sections.")
-
-
-def _read(path: Path, kind: str, state: str | None, progress: Progress) -> ReadResult:
-    if kind == "gtfs":
-        return read_gtfs(path, progress=progress)
-    return read_sections(path, zone=ZONES[state or "SC"], progress=progress)
+def _import(path: Path, kind: str, choice: service.Choice, act: Callable[[Session], fares.Act], *,
+            report: IO[str] | None, days: int | None = None) -> None:
+    now = web.now()
+    with _progress() as progress:
+        taken = intake.take(path, kind, state=choice.state, zone=choice.zone, progress=progress)
+    brought = None
+    if taken.anything:
+        with web.transaction() as session:
+            brought = intake.bring(session, taken, choice, act(session), days=days, now=now, actor=OPERATOR)
+    if report:
+        told = intake.report(path.name, choice.rehearsal, taken.refused, brought)
+        json.dump(told, report, ensure_ascii=False, indent=1)
+    _tell_refused(taken.refused, report is not None)
+    if brought is None:
+        raise InvalidInput("nothing_imported", "Nada foi importado.")
+    _tell_brought(brought)
 
 
 @contextmanager
@@ -178,14 +209,6 @@ def _progress() -> Iterator[Progress]:
             shown.__exit__(None, None, None)
 
 
-def _report(path: Path, rehearsal: bool, loaded: service.Loaded | None, refused: tuple[Refused, ...],
-            opened: int | None) -> dict[str, object]:
-    return {"file": path.name, "rehearsal": rehearsal, "imported": loaded.new if loaded else {},
-            "changed": loaded.changed if loaded else {}, "trips_opened": opened,
-            "refused": [{"file": row.file, "line": row.line, "code": row.code, "reason": row.reason}
-                        for row in refused]}
-
-
 def _tell_refused(refused: tuple[Refused, ...], reported: bool) -> None:
     first = {row.code: row for row in reversed(refused)}
     for code, number in Counter(row.code for row in refused).most_common():
@@ -196,13 +219,38 @@ def _tell_refused(refused: tuple[Refused, ...], reported: bool) -> None:
         click.echo("Para ver cada linha recusada, use --report ARQUIVO.json.", err=True)
 
 
-def _tell_loaded(loaded: service.Loaded, opened: int | None) -> None:
-    click.echo(f"{'':<12}{'entraram':>10}{'mudaram':>10}")
-    for table, name in TABLES.items():
-        if table in loaded.new:
-            click.echo(f"{name:<12}{loaded.new[table]:>10}{loaded.changed[table]:>10}")
-    if opened is not None:
-        click.echo(f"{opened} viagens abertas.")
+def _tell_brought(brought: intake.Brought) -> None:
+    if brought.loaded:
+        click.echo(f"{'':<12}{'entraram':>10}{'mudaram':>10}")
+        for table, name in TABLES.items():
+            if table in brought.loaded.new:
+                click.echo(f"{name:<12}{brought.loaded.new[table]:>10}{brought.loaded.changed[table]:>10}")
+    for priced in brought.priced:
+        click.echo(f"Linha {priced.line}: {priced.sold} pares à venda, {priced.unsold} sem venda, {priced.missing} "
+                   f"fora da tabela{'' if priced.new else '; a tarifa já estava registrada'}.")
+    _tell_changes(brought.changes)
+    if brought.opened is not None:
+        click.echo(f"{brought.opened} viagens abertas.")
+    if brought.ended:
+        click.echo(f"O quadro de horários terminou em {brought.ended:%d/%m/%Y}: nenhuma viagem abre.")
+
+
+def _tell_changes(changes: Sequence[Change]) -> None:
+    if not changes:
+        return
+    kept = [(change, trip) for change in changes for trip in change.kept]
+    click.echo(f"{len(changes)} partidas mudaram: {sum(change.retimed for change in changes)} viagens abertas "
+               f"seguiram, {sum(change.withdrawn for change in changes)} saíram, {len(kept)} ficaram como estavam.")
+    for change, trip in kept[:MOST_TOLD]:
+        click.echo(f"  Decida: linha {change.line}, partida {change.slot}, {trip.day:%d/%m/%Y} (viagem {trip.trip}), "
+                   f"{len(trip.tickets)} passagens; mudou: {', '.join(WHAT[kind] for kind in change.what)}.")
+    if len(kept) > MOST_TOLD:
+        click.echo(f"  … e mais {len(kept) - MOST_TOLD}; use --report ARQUIVO.json para ver todas.")
+
+
+def _components(session: Session, told: tuple[tuple[str, str, str], ...]) -> tuple[Component, ...]:
+    return tuple(Component(kind, _money(reais), None if stop == "-" else service.find_by_code(session, Stop, stop).id)
+                 for kind, reais, stop in told)
 
 
 def _reais(text: str) -> Decimal:

@@ -5,10 +5,11 @@ that moved to another course takes its code with it.
 """
 
 import re
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 from decimal import Decimal
+from itertools import groupby
 from typing import Any, TypeVar
 
 from sqlalchemy import select
@@ -31,7 +32,7 @@ from ticketing.imports.rows import (
     keep_slots,
     keep_stops,
 )
-from ticketing.network.models import Carrier, Line, Stop, Title, Vehicle
+from ticketing.network.models import Carrier, Line, Pattern, PatternCall, Stop, Title, Vehicle
 from ticketing.network.policy import check_title, last_day_allowed, read_layout
 from ticketing.tariffs.models import Tariff
 from ticketing.tariffs.policy import TariffVersion
@@ -51,13 +52,14 @@ NAMES: dict[type[Base], str] = {Line: "linha", Stop: "ponto", Vehicle: "veículo
 
 @dataclass(frozen=True, slots=True)
 class Choice:
-    """How a file is to come in: `name` is the file's own; state, vehicle and carrier are codes, where told."""
+    """How a file is to come in: `name` is the file's own; state, vehicle, carrier and zone are codes, where told."""
 
     name: str
     rehearsal: bool = False
     state: str | None = None
     vehicle: str | None = None
     carrier: str | None = None
+    zone: str | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -124,12 +126,19 @@ def rehearse_feed(session: Session, feed: Feed, *, carrier_id: int | None, name:
     """
     vehicle_id = session.scalar(select(Vehicle.id).where(Vehicle.code == REHEARSAL_VEHICLE)) or add_vehicle(
         session, REHEARSAL_VEHICLE, None, "Ensaio, 46 poltronas", two_and_two(REHEARSAL_SEATS), 0)
+    naming = Naming(prefix=rehearsal_prefix(name))
     loaded = load_feed(session, rehearse(feed, local_date(now, feed.zone)),
-                       carrier_id=carrier_id or _rehearsal_carrier(session), naming=Naming(prefix=_prefix(name)),
+                       carrier_id=carrier_id or rehearsal_carrier(session), naming=naming,
                        vehicle_of=lambda slot: vehicle_id, rehearsal=True, now=now, actor=actor)
-    start = day_everywhere(now)  # the earliest date that anybody has: in force today at every stop
+    rehearsal_papers(session, loaded.lines.values(), now=now, actor=actor)
+    return loaded
+
+
+def rehearsal_papers(session: Session, lines: Iterable[int], *, now: datetime, actor: str) -> None:
+    """A title and a tariff worth nothing for each of these lines that has none, in force today at every stop."""
+    start = day_everywhere(now)  # the earliest date that anybody has
     titled = set(session.scalars(select(Title.line_id).where(Title.valid_from <= start, Title.valid_until > start)))
-    for line in session.scalars(select(Line).where(Line.id.in_(loaded.lines.values()))):
+    for line in session.scalars(select(Line).where(Line.id.in_(lines))):
         if line.id not in titled:
             until = last_day_allowed("licence", line.state, start, renewal=False) or start + timedelta(days=365)
             session.add(Title(line_id=line.id, kind="licence", act=REHEARSAL_ACT, valid_from=start,
@@ -138,7 +147,41 @@ def rehearse_feed(session: Session, feed: Feed, *, carrier_id: int | None, name:
             add_tariff(session, line.id, TariffVersion(0, REHEARSAL_TARIFF, start, "coefficient",
                                                        REHEARSAL_REAIS_PER_KM, REHEARSAL_REAIS_PER_KM),
                        state=line.state, first=True, today=start, now=now, actor=actor)
-    return loaded
+
+
+def set_road(session: Session, code: str, start: str, end: str, road: str, *, now: datetime,
+             actor: str) -> tuple[int, tuple[Change, ...]]:
+    """Set the road of every leg of a line between two stops, either way; the legs set, and what became of open trips.
+
+    A course that calls at other stops of the two towns is meant too. Raises NotFound for a line or stop, InvalidInput
+    when no course of the line calls at both.
+    """
+    line = find_by_code(session, Line, code)
+    here, there = (find_by_code(session, Stop, code) for code in (start, end))
+    one_town = here.place_id == there.place_id
+    ends = {here.id, there.id} if one_town else {here.place_id, there.place_id}
+    calls = session.execute(
+        select(PatternCall, Stop.id if one_town else Stop.place_id).join(Stop, PatternCall.stop_id == Stop.id)
+        .join(Pattern, PatternCall.pattern_id == Pattern.id).where(Pattern.line_id == line.id)
+        .order_by(PatternCall.pattern_id, PatternCall.seq)).all()
+    legs = 0
+    for _, course in groupby(calls, key=lambda row: row[0].pattern_id):
+        legs += _set_between([(call, where) for call, where in course], ends, road)
+    if not legs:
+        raise InvalidInput("not_on_one_course", "Nenhum itinerário da linha passa pelos dois pontos.")
+    session.flush()
+    audit.record(session, "road_set", subject=f"line {line.id}", details={"legs": legs, "road": road}, now=now,
+                 actor=actor)
+    return legs, follow(session, [line.id], {}, now=now, actor=actor)
+
+
+def _set_between(course: Sequence[tuple[PatternCall, int]], ends: set[int], road: str) -> int:
+    """Set the legs from a course's first call at one end to its next at the other; how many."""
+    first = next((n for n, (_, where) in enumerate(course) if where in ends), len(course))
+    last = next((n for n, (_, where) in enumerate(course) if n > first and where in ends - {course[first][1]}), first)
+    for call, _ in course[first + 1:last + 1]:
+        call.road = road
+    return last - first
 
 
 def find_carrier(session: Session, cnpj: str | None) -> int | None:
@@ -223,7 +266,8 @@ def has_tariff(session: Session, line_id: int) -> bool:
     return session.scalar(select(Tariff.id).where(Tariff.line_id == line_id).limit(1)) is not None
 
 
-def _prefix(name: str) -> str:
+def rehearsal_prefix(name: str) -> str:
+    """What stands before the codes of a file that is tried out: the file's own name."""
     return re.sub(r"\W+", "-", name.lower()).strip("-")[:30] or "ensaio"
 
 
@@ -231,7 +275,8 @@ def _plain_cnpj(text: str) -> str:
     return re.sub(r"[\s./-]", "", text).upper()
 
 
-def _rehearsal_carrier(session: Session) -> int:
+def rehearsal_carrier(session: Session) -> int:
+    """The id of a new carrier for rehearsals, where there is none."""
     name, cnpj = REHEARSAL_CARRIER
     carrier = Carrier(name=name, cnpj=cnpj, late_refund=[])
     session.add(carrier)

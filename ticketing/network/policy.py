@@ -29,6 +29,12 @@ CANCEL_REASONS = {"vehicle": "Veículo parado", "crew": "Falta de motorista", "r
                   "weather": "Mau tempo", "authority": "Ordem de autoridade", "other": "Outro motivo"}
 NEVER_RENEWED = {("MS", "permission")}  # art. 13, par. un.: it becomes a concession
 
+SERVICE_CLASSES = ("convencional", "executivo", "semileito", "leito")
+BASES = {"course": "percurso da viagem", "stretch": "trecho do passageiro"}
+MOST_VOID_MINUTES = 24 * 60
+MOST_HOLD_MINUTES = 60
+MOST_OPEN_DAYS = 400
+
 HIGHEST_SEAT = 200
 HIGHEST_PLACE = 255
 MOST_CELLS = 1000
@@ -181,6 +187,26 @@ def km_between(call_km: Sequence[Decimal], board_seq: int, alight_seq: int) -> D
     """
     check_stretch(board_seq, alight_seq, calls=len(call_km))
     return call_km[alight_seq] - call_km[board_seq]
+
+
+def check_service_class(service_class: str) -> None:
+    """Raises InvalidInput for a class that no line has."""
+    if service_class not in SERVICE_CLASSES:
+        sentence = f"Escolha {', '.join(SERVICE_CLASSES)}."
+        raise InvalidInput("service_class_unknown", sentence, fields={"service_class": sentence})
+
+
+def check_policies(identity_basis: str | None, void_minutes: int | None, hold_minutes: int | None,
+                   open_days: int | None) -> None:
+    """Raises InvalidInput with a sentence for each policy out of range; None is no change."""
+    faults = {field: sentence for field, fine, sentence in (
+        ("identity_basis", identity_basis in (None, *BASES), "Escolha percurso (course) ou trecho (stretch)."),
+        ("void_minutes", void_minutes is None or 0 <= void_minutes <= MOST_VOID_MINUTES, "De 0 a 1440 minutos."),
+        ("hold_minutes", hold_minutes is None or 1 <= hold_minutes <= MOST_HOLD_MINUTES, "De 1 a 60 minutos."),
+        ("open_days", open_days is None or 0 <= open_days <= MOST_OPEN_DAYS, "De 0 a 400 dias."),
+    ) if not fine}
+    if faults:
+        raise InvalidInput("policy_out_of_range", "Corrija as políticas marcadas.", fields=faults)
 
 
 def _plus_months(day: date, months: int) -> date:
