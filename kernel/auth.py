@@ -23,6 +23,7 @@ ROLE_ACTIONS: dict[str, frozenset[str]] = {
     "board": frozenset({"driver"}),
     "run_trips": frozenset({"office", "admin"}),
     "review_tills": frozenset({"office", "admin"}),
+    "hold_identities": frozenset({"office", "admin"}),
     "inspect": frozenset({"inspector"}),
     "own_account": frozenset(ROLES),
 }

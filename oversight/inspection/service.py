@@ -6,16 +6,17 @@ from contextlib import suppress
 from dataclasses import dataclass
 from datetime import date, datetime, timedelta
 
-from sqlalchemy import and_, func, select
+from sqlalchemy import and_, func, or_, select
 from sqlalchemy.orm import Session, aliased, joinedload, selectinload
 
 from kernel import audit
 from kernel.clock import local_date
 from kernel.decisions import Decision
 from kernel.vault import Erased, Vault
+from oversight.inspection.policy import check_period
 from oversight.retention.models import LegalHold
 from oversight.retention.policy import erased_on
-from ticketing.network.models import Call, Line, Trip
+from ticketing.network.models import Call, Line, Stop, Trip
 from ticketing.network.policy import standing_numbers
 from ticketing.network.service import Journey, load_journey
 from ticketing.sales.documents import read_document
@@ -100,8 +101,12 @@ def trips_on(session: Session, day: date, line_code: str) -> list[TripLine]:
     return [TripLine(trip, trip.calls[0], trip.calls[-1], counted.get(trip.id, 0)) for trip in trips]
 
 
-def look_at_trip(session: Session, trip_id: int, *, vault: Vault, now: datetime, actor: str) -> Sheet:
-    """The trip with its manifest, title, tariff, capacity and identity record (B7). Raises NotFound."""
+def look_at_trip(session: Session, trip_id: int, *, vault: Vault, taken_as: str = "", now: datetime,
+                 actor: str) -> Sheet:
+    """The trip with its manifest, title, tariff, capacity and identity record (B7). Raises NotFound.
+
+    `taken_as` is the form in which the list leaves the system ("csv", "pdf"), and then stands in the audit log.
+    """
     journey = load_journey(session, trip_id)
     holds = list(session.scalars(select(LegalHold).where(LegalHold.trip_id == trip_id)))
     ended = max((local_date(hold.released_at, journey.calls[-1].stop.zone) for hold in holds if hold.released_at),
@@ -114,9 +119,81 @@ def look_at_trip(session: Session, trip_id: int, *, vault: Vault, now: datetime,
         Tariff.starts_on.desc(), Tariff.id.desc()).limit(1)).first()
     standing = len(standing_numbers(journey.vehicle.standing_places)) if journey.line.standing_allowed else 0
     audit.record(session, "inspector_looked", subject=f"trip {trip_id}", now=now, actor=actor,
-                 details={"tickets": len(manifest)})
+                 details={"tickets": len(manifest), **({"taken_as": taken_as} if taken_as else {})})
     return Sheet(journey, requirement(journey), tariff, next((hold for hold in holds if not hold.released_at), None),
                  manifest, len(journey.layout.seats_for_sale), standing, _fullest(journey, manifest))
+
+
+@dataclass(frozen=True, slots=True)
+class Record:
+    """How many good tickets had to carry identity, and in which state it is."""
+
+    required: int = 0
+    kept: int = 0
+    erased: int = 0
+
+    @property
+    def missing(self) -> int:
+        return self.required - self.kept - self.erased
+
+    def __add__(self, other: "Record") -> "Record":
+        return Record(self.required + other.required, self.kept + other.kept, self.erased + other.erased)
+
+
+@dataclass(frozen=True, slots=True)
+class TripRecord:
+    """The identity record of one trip."""
+
+    trip_id: int
+    line_code: str
+    line_name: str
+    day: date
+    departs_at: datetime
+    zone: str
+    record: Record
+
+
+def completeness(session: Session, first: date, last: date, line_code: str, *, vault: Vault, taken_as: str = "",
+                 now: datetime, actor: str) -> list[TripRecord]:
+    """Each trip of the period with a ticket that had to carry identity, by departure (B7, T5), in one statement.
+
+    What the trip's page finds by opening each row is counted here by whose key the vault still has. Raises
+    InvalidInput (`until`).
+    """
+    check_period(first, last)
+    owed_from = vault.owed_from()
+    readable = or_(and_(Identity.legal_hold.is_(None), Identity.keep_until >= owed_from),
+                   Identity.legal_hold.in_(vault.hold_ids()))
+    wanted = select(
+        Trip.id, Line.code, Line.name, Trip.service_date, Trip.departs_at, Stop.zone, Trip.last_day, func.count(),
+        func.count(Identity.ticket_id), func.count(Identity.ticket_id).filter(readable)).join(
+        Line, Trip.line_id == Line.id).join(Ticket, Ticket.trip_id == Trip.id).outerjoin(
+        Identity, Identity.ticket_id == Ticket.id).join(Call, and_(Call.trip_id == Trip.id, Call.seq == 0)).join(
+        Stop, Call.stop_id == Stop.id).where(
+        Trip.service_date.between(first, last), Ticket.identity_required, Ticket.status.in_(LIVE)).group_by(
+        Trip.id, Line.code, Line.name, Trip.service_date, Trip.departs_at, Stop.zone, Trip.last_day).order_by(
+        Trip.departs_at, Trip.id)
+    rows = session.execute(wanted.where(Line.code == line_code) if line_code else wanted).all()
+    found = [TripRecord(trip_id, code, name, day, departs_at, zone, Record(
+        required, kept, (required if keep_until(last_day) < owed_from else there) - kept))
+        for trip_id, code, name, day, departs_at, zone, last_day, required, there, kept in rows]
+    audit.record(session, "inspector_looked", subject="completeness", now=now, actor=actor, details={
+        "from": first.isoformat(), "until": last.isoformat(), "trips": len(found),
+        **({"taken_as": taken_as} if taken_as else {})})
+    return found
+
+
+def by_line(found: Sequence[TripRecord]) -> list[tuple[str, str, int, Record]]:
+    """Code, name, number of trips and record of each line, by code."""
+    lines: dict[str, list[TripRecord]] = {}
+    for row in found:
+        lines.setdefault(row.line_code, []).append(row)
+    return [(code, rows[0].line_name, len(rows), total(rows)) for code, rows in sorted(lines.items())]
+
+
+def total(found: Sequence[TripRecord]) -> Record:
+    """The record of all the trips together."""
+    return sum((row.record for row in found), Record())
 
 
 def look_for_document(session: Session, kind: str, number: str, issuer: str, *, vault: Vault, now: datetime,

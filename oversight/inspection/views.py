@@ -1,15 +1,21 @@
-"""The inspector's look-up: by day and line, and by document. A document is posted, so that no address holds it."""
+"""The inspector's look-up by day and line, and by document; a trip taken away as a file; identity over a period.
+
+A document is posted, so that no address holds it.
+"""
 
 from datetime import date
 from typing import Any
 
-from flask import Blueprint, current_app, make_response, render_template, request
+from flask import Blueprint, Response, current_app, make_response, render_template, request
 from flask.typing import ResponseReturnValue
 
 from kernel.clock import local_date
 from kernel.errors import DomainError
+from kernel.spreadsheets import CONTENT_TYPE
 from kernel.web import actor, guard, now, reading, status_of, transaction
 from oversight.inspection import service
+from oversight.inspection.listings import Listing, listing_csv, listing_pdf, read_listing, records_csv
+from oversight.inspection.policy import USUAL_PERIOD
 from ticketing.network import policy as network
 from ticketing.sales.documents import KINDS
 
@@ -29,6 +35,44 @@ def trip(trip_id: int) -> ResponseReturnValue:
     with transaction() as session:
         sheet = service.look_at_trip(session, trip_id, vault=_vault(), now=now(), actor=actor())
         return render_template("inspector/trip.html", sheet=sheet, titles=network.KINDS)
+
+
+@blueprint.get("/trips/<int(max=2147483647):trip_id>/list.csv")
+@guard("inspect")
+def trip_csv(trip_id: int) -> ResponseReturnValue:
+    listing = _taken(trip_id, "csv")
+    return _file(listing_csv(listing), CONTENT_TYPE, f"{listing.name}.csv")
+
+
+@blueprint.get("/trips/<int(max=2147483647):trip_id>/list.pdf")
+@guard("inspect")
+def trip_pdf(trip_id: int) -> ResponseReturnValue:
+    listing = _taken(trip_id, "pdf")
+    return _file(listing_pdf(listing), "application/pdf", f"{listing.name}.pdf")
+
+
+@blueprint.get("/completeness")
+@guard("inspect")
+def completeness() -> ResponseReturnValue:
+    first, last, line = _period()
+    found, problem = None, None
+    try:
+        found = _records(first, last, line, "")
+    except DomainError as error:
+        problem = error
+    with reading() as session:
+        page = render_template(
+            "inspector/completeness.html", first=first, last=last, line=line, lines=service.lines(session),
+            found=found or [], by_line=service.by_line(found or []), total=service.total(found or []), problem=problem)
+    return make_response(page, status_of(problem) if problem else 200)
+
+
+@blueprint.get("/completeness.csv")
+@guard("inspect")
+def completeness_csv() -> ResponseReturnValue:
+    first, last, line = _period()
+    return _file(records_csv(_records(first, last, line, "csv")), CONTENT_TYPE,
+                 f"identificacao-{first:%Y%m%d}-{last:%Y%m%d}.csv")
 
 
 @blueprint.post("/documents")
@@ -54,11 +98,35 @@ def _home(problem: DomainError | None) -> ResponseReturnValue:
     return make_response(page, status_of(problem) if problem else 200)
 
 
-def _day(text: str) -> date:
+def _taken(trip_id: int, form: str) -> Listing:
+    with transaction() as session:
+        sheet = service.look_at_trip(session, trip_id, vault=_vault(), taken_as=form, now=now(), actor=actor())
+        return read_listing(sheet, now=now(), actor=actor())
+
+
+def _records(first: date, last: date, line: str, form: str) -> list[service.TripRecord]:
+    with transaction() as session:
+        return service.completeness(session, first, last, line, vault=_vault(), taken_as=form, now=now(),
+                                    actor=actor())
+
+
+def _period() -> tuple[date, date, str]:
+    """What the address asks for; a day that is missing or cannot be read is filled in: the 30 days up to today."""
+    last = _day(request.args.get("until", ""))
+    usual = last - min(USUAL_PERIOD, last - date.min)
+    return _day(request.args.get("from", ""), usual), last, request.args.get("line", "")[:80]
+
+
+def _file(content: bytes, content_type: str, name: str) -> Response:
+    return Response(content, content_type=content_type, headers={
+        "Content-Disposition": f'attachment; filename="{name}"'})
+
+
+def _day(text: str, otherwise: date | None = None) -> date:
     try:
         return date.fromisoformat(text)
     except ValueError:
-        return local_date(now(), OFFICIAL_ZONE)
+        return otherwise or local_date(now(), OFFICIAL_ZONE)
 
 
 def _vault() -> Any:

@@ -7,8 +7,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import date, datetime
 
-from sqlalchemy import delete, func, select, update
-from sqlalchemy.orm import Session
+from sqlalchemy import and_, delete, func, select, update
+from sqlalchemy.orm import Session, joinedload
 
 from kernel import audit
 from kernel.clock import day_everywhere
@@ -17,7 +17,7 @@ from kernel.errors import Conflict, DomainError, NotFound
 from kernel.vault import LONGEST_STEP_DAYS, StepTooLong, Vault, VaultError
 from oversight.retention.models import LegalHold, VaultMark
 from oversight.retention.policy import check_hold, check_step, hold_is_over
-from ticketing.network.models import Trip
+from ticketing.network.models import Call, Trip
 from ticketing.sales.identities import opened_or_none, seal_row
 from ticketing.sales.models import Identity, Ticket
 
@@ -119,6 +119,26 @@ def release_hold(database: Database, vault: Vault, code: str, *, now: datetime, 
         released = _end_hold(session, hold, vault, now=now, actor=actor)
     _destroy_released(database, vault)
     return released
+
+
+@dataclass(frozen=True, slots=True)
+class Held:
+    """A hold with the trip that it is about."""
+
+    hold: LegalHold
+    trip: Trip
+    first: Call
+    identities: int
+
+
+def holds(session: Session, *, in_force: bool, limit: int = 100) -> list[Held]:
+    """The holds in force, the one that ends first before the others; or those that ended, the latest first."""
+    kept = select(func.count()).where(Identity.legal_hold == LegalHold.code).correlate(LegalHold).scalar_subquery()
+    wanted = select(LegalHold, Trip, Call, kept).join(Trip, LegalHold.trip_id == Trip.id).join(
+        Call, and_(Call.trip_id == Trip.id, Call.seq == 0)).options(joinedload(Trip.line)).limit(limit)
+    wanted = wanted.where(LegalHold.released_at.is_(None)).order_by(LegalHold.ends_on, LegalHold.code) if in_force \
+        else wanted.where(LegalHold.released_at.is_not(None)).order_by(LegalHold.released_at.desc(), LegalHold.code)
+    return [Held(hold, trip, first, identities) for hold, trip, first, identities in session.execute(wanted)]
 
 
 def check_vault(database: Database, vault: Vault) -> None:

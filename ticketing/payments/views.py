@@ -1,16 +1,22 @@
 """The till: opening a shift with its float, and the blind count that closes it; the office's list of shifts."""
 
-from flask import Blueprint, flash, make_response, redirect, render_template, request, url_for
+from flask import Blueprint, Response, flash, make_response, redirect, render_template, request, url_for
 from flask.typing import ResponseReturnValue
 from flask_login import current_user
 
+from kernel.clock import zone_name
 from kernel.errors import DomainError, InvalidInput
+from kernel.filters import local
 from kernel.money import Money, parse_money
+from kernel.spreadsheets import CONTENT_TYPE, Cell, table
 from kernel.web import actor, guard, now, reading, status_of, transaction
 from ticketing.network import service as network
+from ticketing.network.models import Stop
 from ticketing.payments import service
 
 blueprint = Blueprint("tills", __name__)
+SHIFT_HEAD = ("Caixa", "Agente", "Terminal", "Aberto", "Fechado", "Horário de", "Troco inicial", "Vendas", "Dinheiro",
+              "Cartão", "Gaveta", "Contado", "Diferença")
 
 
 @blueprint.get("/counter/shift")
@@ -52,6 +58,23 @@ def shifts() -> ResponseReturnValue:
     with reading() as session:
         stops = {stop.id: stop for stop in network.stops_served(session)}
         return render_template("office/shifts.html", reports=service.recent_shifts(session), stops=stops)
+
+
+@blueprint.get("/office/shifts.csv")
+@guard("review_tills")
+def shifts_csv() -> ResponseReturnValue:
+    with reading() as session:
+        stops = {stop.id: stop for stop in network.stops_served(session)}
+        rows = [_shift_row(report, stops[report.shift.stop_id]) for report in service.recent_shifts(session)]
+    return Response(table((SHIFT_HEAD, *rows)), content_type=CONTENT_TYPE, headers={
+        "Content-Disposition": 'attachment; filename="caixas.csv"'})
+
+
+def _shift_row(report: service.ShiftReport, stop: Stop) -> tuple[Cell, ...]:
+    turn = report.shift
+    closed = local(turn.closed_at, stop.zone) if turn.closed_at else None
+    return (turn.code, turn.agent, stop.name, local(turn.opened_at, stop.zone), closed, zone_name(stop.zone),
+            turn.opening_float, report.sales, report.cash, report.card, turn.cash, turn.counted, report.difference)
 
 
 def _page(problem: DomainError | None) -> ResponseReturnValue:
