@@ -11,8 +11,6 @@ from sqlalchemy import ColumnElement, ScalarSelect, bindparam, delete, func, sel
 from sqlalchemy.orm import Session, aliased
 
 from boarding.doors.models import Roster
-from boarding.doors.policy import capacity
-from boarding.passes.service import seat_words
 from kernel import audit
 from kernel.auth import Staff
 from kernel.clock import local_date
@@ -20,10 +18,10 @@ from kernel.db import InsertNew, rows_changed
 from kernel.errors import InvalidInput, NotFound
 from kernel.vault import Vault
 from ticketing.network.models import Call, Line, Place, Stop, Trip, Vehicle
-from ticketing.network.policy import read_layout
+from ticketing.network.policy import capacity, read_layout, seat_words
 from ticketing.sales.identities import Passenger, opened_or_none
 from ticketing.sales.models import Identity, Ticket
-from ticketing.sales.policy import search_key
+from ticketing.sales.policy import LIVE, search_key
 
 SHOWN_AFTER_ARRIVAL = timedelta(hours=2)
 LEAVES_AFTER = timedelta(minutes=5)  # a bus still stands at its stop for a while after the hour
@@ -114,7 +112,7 @@ def _read_trips(found: Iterable[Any]) -> list[DoorTrip]:
         trips.append(DoorTrip(
             id=trip_id, status=first.status, delay_minutes=first.delay_minutes, line_code=first.code,
             line_name=first.name, state=first.state,
-            capacity=capacity(read_layout(first.layout).seats_for_sale, first.standing_places,
+            capacity=capacity(read_layout(first.layout), first.standing_places,
                               standing_allowed=first.standing_allowed),
             calls=[DoorCall(row.seq, row.stop, row.place, row.zone, row.arrives_at, row.departs_at) for row in rows]))
     return trips
@@ -150,7 +148,7 @@ def driver_cards(session: Session, *, staff_id: int, now: datetime) -> list[Card
     trips = driver_trips(session, staff_id=staff_id, now=now)
     sold = {trip_id: count for trip_id, count in session.execute(
         select(Ticket.trip_id, func.count()).where(Ticket.trip_id.in_([trip.id for trip in trips]),
-                                                   Ticket.status.in_(("sold", "boarded"))).group_by(Ticket.trip_id))}
+                                                   Ticket.status.in_(LIVE)).group_by(Ticket.trip_id))}
     return [Card(trip, _when(trip, now), sold.get(trip.id, 0), aboard(session, trip.id, trip.stop_at(now)))
             for trip in trips]
 
@@ -181,7 +179,7 @@ def passengers(session: Session, trip: DoorTrip, *, vault: Vault, search: str = 
                actor: str) -> list[Listed]:
     """The trip's list by seat: sold and boarded. `search` keeps names, codes and seats that contain it. Audited."""
     rows = session.execute(select(Ticket, Identity).outerjoin(Identity, Identity.ticket_id == Ticket.id).where(
-        Ticket.trip_id == trip.id, Ticket.status.in_(("sold", "boarded"))).order_by(Ticket.seat, Ticket.board_seq))
+        Ticket.trip_id == trip.id, Ticket.status.in_(LIVE)).order_by(Ticket.seat, Ticket.board_seq))
     listed = [_line(trip, ticket, opened_or_none(identity, ticket.code, vault)) for ticket, identity in rows]
     audit.record(session, "passengers_listed", subject=f"trip {trip.id}", details={"listed": len(listed)}, now=now,
                  actor=actor)

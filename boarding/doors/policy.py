@@ -1,6 +1,6 @@
 """What the door answers to a pass, a code or a name, in which words, and which clock it believes."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass
 from datetime import date, datetime, timedelta
 from enum import StrEnum
@@ -153,11 +153,6 @@ def _at_the_stop(presented: Presented, door: Door) -> Result:
     if presented.seat and door.aboard >= door.capacity:
         return Result.FULL
     return Result.OK if door.stop_seq == presented.board_seq else Result.OK_OTHER_STOP
-
-
-def capacity(seats: Sequence[int], standing_places: int, *, standing_allowed: bool) -> int:
-    """How many may be aboard at once: the seats for sale, and the standing places where the line allows them."""
-    return len(seats) + (standing_places if standing_allowed else 0)
 
 
 @dataclass(frozen=True, slots=True)

@@ -27,13 +27,13 @@ from boarding.doors.policy import (
 )
 from boarding.passes.models import Pass
 from boarding.passes.policy import OPENS_BEFORE
-from boarding.passes.service import seat_words
 from boarding.passes.signing import PassBody, verify
 from kernel.clock import local_date, on_the_clock, zone_name
 from kernel.db import InsertNew
 from kernel.errors import Conflict, InvalidInput, NotFound
 from kernel.vault import Vault
 from ticketing.network.models import Call, Line, Stop, Trip
+from ticketing.network.policy import seat_words
 from ticketing.sales.identities import Passenger, opened_or_none
 from ticketing.sales.models import Identity, Ticket
 from ticketing.sales.service import board_ticket, read_code

@@ -31,7 +31,7 @@ from kernel.errors import Conflict, NotFound
 from kernel.money import Money
 from kernel.vault import Vault
 from ticketing.network.models import Call
-from ticketing.network.policy import HIGHEST_SEAT
+from ticketing.network.policy import seat_words
 from ticketing.network.service import Journey, load_journey
 from ticketing.sales.identities import Passenger, opened_or_none
 from ticketing.sales.models import FareLine, Identity, Ticket
@@ -200,13 +200,6 @@ def _refund_words(ticket: Ticket, until: LocalTime) -> str:
     if ticket.sold_at > ticket.refund_until:
         return "Comprada a menos de 12 h da partida: devolução com a retenção da transportadora"
     return f"Devolução integral até {until.day} {until.hour}, {until.zone_name}"
-
-
-def seat_words(seat: int) -> str | None:
-    """`15`, `em pé 3`, or None for a child on a lap."""
-    if seat > HIGHEST_SEAT:
-        return f"em pé {seat - HIGHEST_SEAT}"
-    return str(seat) if seat else None
 
 
 def _found(session: Session, code: str, link: str | None, secret: bytes) -> Found:

@@ -14,13 +14,13 @@ from sqlalchemy.orm import Session, aliased
 
 from boarding.doors.models import Roster
 from ticketing.network.models import Call, Line, Title, Trip, Vehicle
-from ticketing.network.policy import read_layout
+from ticketing.network.policy import capacity, read_layout
 from ticketing.network.service import Journey, load_journey
 from ticketing.sales.models import Booking, Ticket
+from ticketing.sales.policy import LIVE
 from ticketing.seats.models import SeatLeg
 
 SOON = timedelta(hours=3)
-ON_BOARD_OR_TO_COME = ("sold", "boarded")
 
 
 @dataclass(frozen=True, slots=True)
@@ -77,7 +77,7 @@ def trips_of_day(session: Session, day: date, *, line: str | None = None) -> lis
 def needs(session: Session, *, now: datetime) -> Needs:
     """What needs a person at `now`, whatever day the page shows."""
     coming = _TRIPS.where(Trip.status == "open", Trip.departs_at >= now)
-    unpaid = exists().where(Ticket.trip_id == Trip.id, Ticket.status.in_(ON_BOARD_OR_TO_COME))
+    unpaid = exists().where(Ticket.trip_id == Trip.id, Ticket.status.in_(LIVE))
     untitled, first_day = session.execute(_UNTITLED.where(Trip.departs_at >= now)).one()
     return Needs(untitled, first_day, _filled(session, coming.where(Trip.departs_at <= now + SOON, ~_DRIVEN)),
                  _filled(session, _TRIPS.where(Trip.status == "cancelled", unpaid)))
@@ -97,7 +97,7 @@ class TripSheet:
 
     @property
     def valid(self) -> int:
-        return sum(ticket.status in ON_BOARD_OR_TO_COME for ticket, _ in self.tickets)
+        return sum(ticket.status in LIVE for ticket, _ in self.tickets)
 
 
 def trip_sheet(session: Session, trip_id: int) -> TripSheet:
@@ -120,12 +120,9 @@ def _filled(session: Session, wanted: Select[Trip, Line, Vehicle, Call, Call, bo
         SeatLeg.trip_id.in_(ids), SeatLeg.hold_until.is_(None)).group_by(SeatLeg.trip_id, SeatLeg.leg).subquery())
     fullest = dict(session.execute(select(by_leg.c.trip_id, func.max(by_leg.c.seats))
                                    .group_by(by_leg.c.trip_id)).all())
-    return [DayTrip(trip, line, vehicle, first, last, _capacity(line, vehicle),
+    return [DayTrip(trip, line, vehicle, first, last,
+                    capacity(read_layout(vehicle.layout), vehicle.standing_places,
+                             standing_allowed=line.standing_allowed),
                     counts.get((trip.id, "sold"), 0) + counts.get((trip.id, "boarded"), 0),
                     counts.get((trip.id, "boarded"), 0), fullest.get(trip.id, 0), titled, driven)
             for trip, line, vehicle, first, last, titled, driven in rows]
-
-
-def _capacity(line: Line, vehicle: Vehicle) -> int:
-    standing = vehicle.standing_places if line.standing_allowed else 0
-    return len(read_layout(vehicle.layout).seats_for_sale) + standing

@@ -78,11 +78,6 @@ def test_a_typed_code_has_no_revision_to_be_old():
     assert verdict("code", replace(TICKET, revision=None), DOOR).result is Result.OK
 
 
-@pytest.mark.parametrize(("seats", "standing", "allowed", "places"), [(46, 0, True, 46), (42, 10, True, 52), (42, 10, False, 42)])
-def test_capacity_counts_standing_places_where_the_line_allows_them(seats, standing, allowed, places):
-    assert policy.capacity(range(seats), standing, standing_allowed=allowed) == places
-
-
 @pytest.mark.parametrize(("told", "doubtful"), [
     (timedelta(0), False), (timedelta(minutes=2), False), (timedelta(minutes=2, microseconds=1), True),
     (-timedelta(hours=48), False), (-timedelta(hours=48, microseconds=1), True), (timedelta(days=63000), True),

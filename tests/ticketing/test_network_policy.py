@@ -8,7 +8,15 @@ import pytest
 from kernel.clock import service_instant
 from kernel.errors import InvalidInput, RuleViolation
 from ticketing.network.laws import cite
-from ticketing.network.policy import check_sale_within_title, check_title, km_between, read_layout, standing_numbers
+from ticketing.network.policy import (
+    capacity,
+    check_sale_within_title,
+    check_title,
+    km_between,
+    read_layout,
+    seat_words,
+    standing_numbers,
+)
 
 START = date(2026, 3, 15)
 
@@ -183,3 +191,14 @@ def test_summer_time_is_counted_only_when_there_was_one(day, utc):
     finally:
         reset_tzpath()
         ZoneInfo.clear_cache()
+
+
+@pytest.mark.parametrize(("standing", "allowed", "places"), [(0, True, 3), (10, True, 13), (10, False, 3)])
+def test_capacity_counts_standing_places_where_the_line_allows_them(standing, allowed, places):
+    layout = read_layout([["crew", 1, None, 2], [None, None, None, 3]])
+    assert capacity(layout, standing, standing_allowed=allowed) == places
+
+
+@pytest.mark.parametrize(("seat", "words"), [(1, "1"), (200, "200"), (201, "em pé 1"), (255, "em pé 55"), (0, None)])
+def test_a_place_is_said_as_seat_or_standing(seat, words):
+    assert seat_words(seat) == words

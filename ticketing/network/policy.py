@@ -173,6 +173,18 @@ def standing_numbers(places: int) -> range:
     return range(HIGHEST_SEAT + 1, HIGHEST_SEAT + 1 + places)
 
 
+def seat_words(seat: int) -> str | None:
+    """`15`, `em pé 3`, or None for a child on a lap."""
+    if seat > HIGHEST_SEAT:
+        return f"em pé {seat - HIGHEST_SEAT}"
+    return str(seat) if seat else None
+
+
+def capacity(layout: SeatLayout, standing_places: int, *, standing_allowed: bool) -> int:
+    """How many passengers may be aboard at once: seats for sale, and standing places where the line allows them."""
+    return len(layout.seats_for_sale) + (standing_places if standing_allowed else 0)
+
+
 def check_stretch(board_seq: int, alight_seq: int, *, calls: int) -> None:
     """Lets through a call, and a later one, of a trip with that many. Raises InvalidInput (`alight_seq`)."""
     if not 0 <= board_seq < alight_seq < calls:

@@ -14,6 +14,8 @@ ESTIMATE_THRESHOLD_KM = Decimal(80)  # an estimate may fall short of the road: i
 FULL_REFUND_WINDOW = timedelta(hours=12)
 SC_11A_FROM = date(2016, 3, 18)  # Lei 16.898, published that day
 
+LIVE = ("sold", "boarded")  # the states of a ticket that travels; the others gave its seat back
+
 LONGEST_NAME = 120
 LONGEST_TYPED = 480  # before spaces collapse and accents compose; more than this is no name and no document
 OLDEST_AGE = 130
@@ -106,6 +108,11 @@ def normalise_name(text: object) -> str:
     if len(name) > LONGEST_NAME:
         raise invalid("name_too_long", "name", "Escreva o nome em até 120 letras.")
     return name
+
+
+def spaced_code(code: str) -> str:
+    """A ticket's code as people read it out: `7K3M-Q2XD`."""
+    return f"{code[:4]}-{code[4:]}"
 
 
 def search_key(name: str) -> str:
