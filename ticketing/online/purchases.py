@@ -97,10 +97,14 @@ def extend(code: str, link: str) -> ResponseReturnValue:
 @blueprint.post("/cancellation")
 @public
 def give_up(code: str, link: str) -> ResponseReturnValue:
-    with transaction() as session:
-        row = service.find_purchase(session, code, link, _secret())
-        service.give_up(session, row, now=now())
-        seats_page = url_for("shop.choose", trip=row.trip_id, board=row.board_seq, alight=row.alight_seq)
+    try:
+        with transaction() as session:
+            row = service.find_purchase(session, code, link, _secret())
+            service.give_up(session, row, now=now())
+            seats_page = url_for("shop.choose", trip=row.trip_id, board=row.board_seq, alight=row.alight_seq)
+    except Conflict as error:
+        flash(error.sentence, "attention")
+        return redirect(url_for(".page", code=code, link=link), 303)
     flash("A reserva foi desfeita e nada foi cobrado.", "info")
     return redirect(seats_page, 303)
 

@@ -153,8 +153,14 @@ def extend_hold(session: Session, row: PendingBooking, *, now: datetime) -> date
 
 
 def give_up(session: Session, row: PendingBooking, *, now: datetime) -> None:
-    """The buyer lets go: the seats are on sale again at once, what was typed is erased, the bank is told to stop."""
-    _end(session, row.code)
+    """The buyer lets go: the seats are on sale again at once, what was typed is erased, the bank is told to stop.
+
+    Raises Conflict `paid_before` where the money came first.
+    """
+    if not _end(session, row.code):
+        session.refresh(row)
+        if row.status == "paid":
+            raise Conflict("paid_before", "Esta compra já foi paga. Para desistir, peça a devolução de cada bilhete.")
     if row.txid is not None:
         charges.cancel_charge(session, row.txid, now=now)
     for _, hold in row.seats:
@@ -256,9 +262,10 @@ def _move(session: Session, code: str, now: datetime, **values: object) -> None:
         raise _over()
 
 
-def _end(session: Session, code: str) -> None:
-    session.execute(update(PendingBooking).where(PendingBooking.code == code, PendingBooking.status == "pending")
-                    .values(status="expired", sealed=None))
+def _end(session: Session, code: str) -> bool:
+    ended = session.execute(update(PendingBooking).where(
+        PendingBooking.code == code, PendingBooking.status == "pending").values(status="expired", sealed=None))
+    return rows_changed(ended) == 1
 
 
 def _over() -> Conflict:

@@ -67,7 +67,7 @@ def start() -> ResponseReturnValue:
         chosen = policy.read_seats(typed)
         code = _start(form, chosen)
     except DomainError as error:
-        return _seat_page(form, [int(each) for each in typed if each.isascii() and each.isdigit()][:300], error)
+        return _seat_page(form, _numbers(typed), error)
     return redirect(url_for("purchases.page", code=code, link=policy.booking_link(code, _secret())), 303)
 
 
@@ -82,6 +82,11 @@ def _start(form: dict[str, Any], chosen: Sequence[int]) -> str:
         if code == fresh:
             service.start_booking(session, code, (form["trip"], form["board"], form["alight"]), chosen, now=now())
     return code
+
+
+def _numbers(typed: Sequence[str]) -> list[int]:
+    """What was ticked, to be shown ticked again; a text too long for a seat's number is none."""
+    return [int(each) for each in typed if each.isascii() and each.isdigit() and len(each) <= 3]
 
 
 def _search_page(towns: Sequence[ServedPlace], problem: DomainError | None) -> ResponseReturnValue:
