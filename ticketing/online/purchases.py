@@ -146,8 +146,17 @@ def _page(code: str, link: str, problem: DomainError | None, *, step: str = "") 
         shown = _step(purchase, step)
         return form_page(
             PAGES[shown], problem, purchase=purchase, journey=purchase.journey, row=purchase.row, link=link,
-            kinds=list(KINDS.items()), field_of=policy.field_of, now=now(),
+            summary=_summary(problem, len(purchase.seats)), kinds=list(KINDS.items()), field_of=policy.field_of,
+            now=now(),
             calm=policy.CALM_UNTIL // timedelta(seconds=1), **(_payment(purchase) if shown == "payment" else {}))
+
+
+def _summary(problem: DomainError | None, passengers: int) -> dict[str, str]:
+    """What is wrong, field by field; with several passengers each sentence says whose field it is."""
+    fields = problem.fields if problem else {}
+    if passengers == 1:
+        return fields
+    return {name: f"Passageiro {name.rpartition('-')[2]}: {told}" for name, told in fields.items()}
 
 
 def _step(purchase: Purchase, step: str) -> str:
