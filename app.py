@@ -13,13 +13,14 @@ from limits.errors import ConfigurationError
 from werkzeug.middleware.proxy_fix import ProxyFix
 
 from boarding.doors import views as doors
+from boarding.passes import api as passes_api
 from boarding.passes import views as passes
 from boarding.passes.service import Issuer, derive_link_secret
 from boarding.passes.signing import KeyRing
 from demo import commands as demo
 from demo import seed as demonstration
-from kernel import clock, filters, jobs, login, outbox, repeats, web
-from kernel.commands import Group, database_commands, staff_commands, vault_commands
+from kernel import api, clock, filters, jobs, login, openapi, outbox, partners, repeats, web
+from kernel.commands import Group, database_commands, partner_commands, staff_commands, vault_commands
 from kernel.config import ConfigError, Settings, read_settings
 from kernel.db import Database
 from kernel.logs import start_logging
@@ -29,9 +30,11 @@ from oversight.operations import views as operations
 from oversight.retention import commands as retention_commands
 from oversight.retention import service as retention
 from oversight.retention import views as holds
+from refunds.windows import api as refunds_api
 from refunds.windows import commands as refund_commands
 from refunds.windows import views as refund_windows
 from ticketing.imports import commands as network
+from ticketing.imports import views as imports
 from ticketing.imports.service import find_by_code
 from ticketing.network.models import Stop
 from ticketing.network.service import close_trips, open_trips
@@ -43,7 +46,9 @@ from ticketing.payments import commands as pix
 from ticketing.payments import views as tills
 from ticketing.payments.desk import Desk
 from ticketing.payments.providers import open_bank
+from ticketing.sales import api as sales_api
 from ticketing.sales import views as sales
+from ticketing.seats import api as search_api
 from ticketing.seats import service as seats
 
 LARGEST_BODY = 256 * 1024
@@ -76,6 +81,7 @@ def create_app(settings: Settings | None = None) -> Flask:
         hops = settings.proxy_hops
         app.wsgi_app = ProxyFix(app.wsgi_app, hops, hops, hops)  # type: ignore[method-assign]
     _rooms(app)
+    _interface(app)
     _commands(app)
     app.add_url_rule("/health", view_func=health)
     return app
@@ -131,6 +137,7 @@ def _rooms(app: Flask) -> None:
     app.register_blueprint(tills.blueprint)
     app.register_blueprint(refund_windows.blueprint)
     app.register_blueprint(operations.blueprint)
+    app.register_blueprint(imports.blueprint)
     app.register_blueprint(shop.blueprint)
     app.register_blueprint(purchases.blueprint)
     app.register_blueprint(hooks.blueprint)
@@ -144,9 +151,17 @@ def _rooms(app: Flask) -> None:
     app.register_blueprint(holds.blueprint)
 
 
+def _interface(app: Flask) -> None:
+    """The JSON interface under /api/v1, and whose tokens it takes."""
+    for module in (openapi, search_api, sales_api, refunds_api, passes_api):
+        app.register_blueprint(module.blueprint)
+    api.started(app, [partners.find_caller])
+
+
 def _commands(app: Flask) -> None:
     app.cli.add_command(database_commands())
     app.cli.add_command(vault_commands())
+    app.cli.add_command(partner_commands())
     app.cli.add_command(staff_commands(lambda session, code: find_by_code(session, Stop, code).id))
     app.cli.add_command(Group("network", (*network.COMMANDS, refund_commands.late_refund),
                               help="Linhas, horários e viagens."))

@@ -22,7 +22,8 @@ from ticketing.seats.models import SeatHold
 AT_ONCE = 500
 KIND_OF = {"times": "times", "zone": "times", "pattern_id": "course", "weekdays": "calendar", "valid_from": "calendar",
            "valid_until": "calendar", "exceptions": "calendar"}
-KINDS = ("removed", "course", "times", "calendar", "km")
+KINDS = {"removed": "partida retirada", "course": "paradas", "times": "horário", "calendar": "dias",
+         "km": "quilômetros"}  # in words, the weightiest first
 VALID = ("sold", "boarded")
 
 Thing = TypeVar("Thing")

@@ -19,6 +19,7 @@ from kernel.commands import OPERATOR
 from kernel.errors import InvalidInput
 from kernel.money import parse_money
 from ticketing.imports import fares, intake, service
+from ticketing.imports.changes import KINDS as KINDS_OF_CHANGE
 from ticketing.imports.changes import Change
 from ticketing.imports.policy import Refused
 from ticketing.imports.sections import ZONES
@@ -35,7 +36,6 @@ DAY = click.DateTime(formats=["%Y-%m-%d", "%d/%m/%Y"])
 DAYS = click.IntRange(0, 400)
 REPORT = click.File("w", encoding="utf-8", lazy=False)
 COMPONENT_HELP = f"{', '.join(COMPONENTS)}; ponto '-' vale para todos."
-WHAT = {"removed": "partida retirada", "course": "paradas", "times": "horário", "calendar": "dias", "km": "quilômetros"}
 MOST_TOLD = 20
 
 
@@ -243,7 +243,7 @@ def _tell_changes(changes: Sequence[Change]) -> None:
                f"seguiram, {sum(change.withdrawn for change in changes)} saíram, {len(kept)} ficaram como estavam.")
     for change, trip in kept[:MOST_TOLD]:
         click.echo(f"  Decida: linha {change.line}, partida {change.slot}, {trip.day:%d/%m/%Y} (viagem {trip.trip}), "
-                   f"{len(trip.tickets)} passagens; mudou: {', '.join(WHAT[kind] for kind in change.what)}.")
+                   f"{len(trip.tickets)} passagens; mudou: {', '.join(KINDS_OF_CHANGE[kind] for kind in change.what)}.")
     if len(kept) > MOST_TOLD:
         click.echo(f"  … e mais {len(kept) - MOST_TOLD}; use --report ARQUIVO.json para ver todas.")
 

@@ -116,7 +116,8 @@ def keep_lines(tally: Tally, feed: Feed, naming: Naming, carrier_id: int, rehear
     for line in feed.lines:
         state = line.state or naming.state
         if not state and not rehearsal:
-            raise InvalidInput("state_missing", "O arquivo não diz o estado das linhas: use --state SC ou MS.")
+            raise InvalidInput("state_missing", "O arquivo não diz o estado das linhas: diga SC ou MS.", fields={
+                "state": "Escolha o estado das linhas."})
         code = naming.code(line.code)
         if code in there and (there[code].carrier_id, there[code].rehearsal) != (carrier_id, rehearsal):
             raise Conflict("line_of_another", f"A linha {code[:40]} já existe em outra transportadora ou fora de "

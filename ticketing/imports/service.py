@@ -78,7 +78,7 @@ def bring_in(session: Session, feed: Feed, choice: Choice, *, now: datetime, act
     if choice.rehearsal:
         return rehearse_feed(session, feed, carrier_id=carrier_id, name=choice.name, now=now, actor=actor)
     if carrier_id is None:
-        raise InvalidInput("carrier_missing", "Cadastre antes a transportadora com `network carrier`.")
+        raise InvalidInput("carrier_missing", "Cadastre antes a transportadora, com o comando `network carrier`.")
     vehicle_id = find_by_code(session, Vehicle, choice.vehicle).id if choice.vehicle else None
     return load_feed(session, feed, carrier_id=carrier_id, naming=Naming(state=choice.state),
                      vehicle_of=(lambda slot: vehicle_id) if vehicle_id else None, now=now, actor=actor)
@@ -94,9 +94,12 @@ def load_feed(session: Session, feed: Feed, *, carrier_id: int, naming: Naming, 
     that is sold in earnest.
     """
     if feed.slots and vehicle_of is None:
-        raise InvalidInput("vehicle_missing", "O arquivo traz partidas: diga o veículo delas com --vehicle CÓDIGO.")
+        raise InvalidInput("vehicle_missing", "O arquivo traz partidas: diga o código do veículo delas.", fields={
+            "vehicle": "Escolha o veículo das partidas."})
     if any(len(one.calls) > LONGEST_COURSE + 1 for one in feed.patterns):
         raise InvalidInput("course_too_long", f"Há um itinerário com mais de {LONGEST_COURSE + 1} paradas: divida-o.")
+    # one import of a carrier at a time: two at once would meet in the codes that both bring
+    session.execute(select(Carrier.id).where(Carrier.id == carrier_id).with_for_update())
     tally = Tally(session)
     stops = keep_stops(tally, feed, naming)
     lines = keep_lines(tally, feed, naming, carrier_id, rehearsal)
@@ -192,7 +195,8 @@ def find_carrier(session: Session, cnpj: str | None) -> int | None:
         if not carriers:
             raise NotFound("no_such_carrier", "Não há transportadora com esse CNPJ.")
     if len(carriers) > 1:
-        raise InvalidInput("carrier_missing", "Há mais de uma transportadora: diga qual com --carrier CNPJ.")
+        raise InvalidInput("carrier_missing", "Há mais de uma transportadora: diga o CNPJ de qual.", fields={
+            "carrier": "Escolha a transportadora."})
     return carriers[0].id if carriers else None
 
 

@@ -9,7 +9,7 @@ from sqlalchemy.orm import Session
 
 from kernel import audit
 from kernel.errors import InvalidInput, NotFound
-from ticketing.network.models import Carrier, Line
+from ticketing.network.models import Carrier, Line, Vehicle
 from ticketing.network.policy import check_policies, check_service_class
 
 Row = TypeVar("Row", Carrier, Line)
@@ -53,7 +53,7 @@ def set_policies(session: Session, cnpj: str | None, policies: Policies, *, now:
         raise NotFound("no_such_carrier", "Não há transportadora com esse CNPJ." if cnpj else
                        "Cadastre antes a transportadora com `network carrier`.")
     if len(carriers) > 1:
-        raise InvalidInput("carrier_missing", "Há mais de uma transportadora: diga qual com --carrier CNPJ.")
+        raise InvalidInput("carrier_missing", "Há mais de uma transportadora: diga o CNPJ de qual.")
     check_policies(policies.identity_basis, policies.void_minutes, policies.hold_minutes, policies.open_days)
     return _set(session, carriers[0], policies, "policies_set", now=now, actor=actor)
 
@@ -68,3 +68,13 @@ def _set(session: Session, row: Row, settings: LineSettings | Policies, action: 
     audit.record(session, action, subject=f"{row.__tablename__} {row.id}", now=now, actor=actor,
                  details={name: value if isinstance(value, str | int) else str(value) for name, value in told.items()})
     return row
+
+
+def vehicle_codes(session: Session) -> list[str]:
+    """The codes of all vehicles, in order."""
+    return list(session.scalars(select(Vehicle.code).order_by(Vehicle.code)))
+
+
+def carriers(session: Session) -> list[tuple[str, str]]:
+    """CNPJ and name of each carrier, by name."""
+    return [(cnpj, name) for cnpj, name in session.execute(select(Carrier.cnpj, Carrier.name).order_by(Carrier.name))]
