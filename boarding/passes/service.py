@@ -38,7 +38,7 @@ from ticketing.sales.models import FareLine, Identity, Ticket
 from ticketing.sales.service import Found, fare_lines, find_ticket, tickets_of_booking
 from ticketing.tariffs.policy import LABELS
 
-PAYMENTS = {"cash": "dinheiro", "card": "cartão", "pix": "PIX"}
+PAYMENTS = {"cash": "dinheiro", "card": "cartão", "pix": "PIX", "account": "conta do parceiro"}
 SHOWN_AFTER_ARRIVAL = timedelta(hours=24)  # a late bus's pass stays scannable: the door alone says what is over
 LINK_BYTES = 16
 

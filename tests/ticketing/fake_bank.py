@@ -12,7 +12,7 @@ from datetime import datetime, timedelta
 from uuid import uuid4
 
 from werkzeug import Request, Response
-from werkzeug.serving import make_server
+from werkzeug.serving import WSGIRequestHandler, make_server
 
 from kernel.money import Money
 from tests.instants import NOW
@@ -165,6 +165,12 @@ def problem(status: int, kind: str) -> Response:
                                 "detail": "José Não Deve Aparecer"}), status, content_type="application/problem+json")
 
 
+class Quiet(WSGIRequestHandler):
+    """Writes no line for each request."""
+
+    def log(self, *_told: object) -> None: ...
+
+
 @contextlib.contextmanager
 def opened(bank: FakeBank | None = None, **options: object) -> Iterator[FakeBank]:
     """The bank at an address of the loopback, until the end of the block."""
@@ -174,7 +180,7 @@ def opened(bank: FakeBank | None = None, **options: object) -> Iterator[FakeBank
     def application(request: Request) -> Response:
         return bank.answer(request)
 
-    server = make_server("127.0.0.1", 0, application, threaded=True, **options)
+    server = make_server("127.0.0.1", 0, application, threaded=True, request_handler=Quiet, **options)
     bank.url = f"http://127.0.0.1:{server.server_port}"
     thread = threading.Thread(target=server.serve_forever, daemon=True)
     thread.start()

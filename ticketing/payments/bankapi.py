@@ -1,6 +1,7 @@
 """The central bank's API Pix (2.9.0) as any bank serves it: OAuth2 with client credentials, TLS with a client
 certificate, and every failure told apart as "no" or "no answer"."""
 
+import logging
 import re
 import ssl
 import threading
@@ -25,6 +26,7 @@ from ticketing.payments.port import (
     is_txid,
 )
 
+logging.getLogger("httpx").setLevel(logging.WARNING)  # below it logs the address of every request
 TIMEOUT = httpx.Timeout(10, connect=5)
 SCOPES = "cob.read cob.write pix.read pix.write webhook.read webhook.write"
 PAGE_SIZE, MOST_PAGES = 100, 1000
@@ -165,7 +167,7 @@ class BankApi:
         text = told.get("pixCopiaECola")
         try:
             if text is None:
-                url = told.get("location") or _part(told, "loc").get("location")
+                url = told.get("location") or _part(told, "loc").get("location") or ""
                 text = brcode.build_dynamic(url=str(url), name=self._access.name, city=self._access.city)
             if brcode.parse(str(text)).amount not in (None, amount):
                 raise BankUnavailable("other_amount")
@@ -198,7 +200,7 @@ def _read(answer: httpx.Response) -> Json:
     """The body of a success. Raises BankRefused for 4xx, BankUnavailable for the rest and for what is no JSON."""
     if answer.status_code == 404:
         raise BankRefused("not_found")
-    if answer.status_code in (401, 408, 425, 429) or not 200 <= answer.status_code < 500:
+    if answer.status_code in (401, 408, 425, 429) or answer.status_code // 100 not in (2, 4):
         raise BankUnavailable(f"http_{answer.status_code}")
     if answer.status_code >= 400:
         raise BankRefused(_problem(answer))

@@ -114,9 +114,9 @@ def known_receipts(session: Session, e2e_ids: Sequence[str]) -> set[str]:
 
 
 def known_charges(session: Session, txids: Sequence[str]) -> list[str]:
-    """Which of these are charges of this product, in the order given."""
+    """Which of these are charges of this product, each once, in the order given."""
     known = set(session.scalars(select(Charge.txid).where(Charge.txid.in_(txids))))
-    return [txid for txid in txids if txid in known]
+    return [txid for txid in dict.fromkeys(txids) if txid in known]
 
 
 def charges_to_check(session: Session, provider: str, *, older_than: datetime, limit: int) -> list[Charge]:

@@ -11,7 +11,7 @@ from kernel.db import Database
 from kernel.errors import Conflict, InvalidInput
 from kernel.money import Money
 from ticketing.payments import charges, payouts
-from ticketing.payments.models import Charge, ReceivedMark
+from ticketing.payments.models import Charge, Receipt, ReceivedMark
 from ticketing.payments.port import (
     Bank,
     BankError,
@@ -120,7 +120,8 @@ class Desk:
         return sent
 
     def confirm_by_hand(self, code: str, e2e_id: str, amount: Money, *, now: datetime, actor: str) -> str:
-        """Take a PIX that an agent saw on the account, for a booking's static code; the outcome of `charges.take`.
+        """Take a PIX that an agent saw on the account, for a booking's static code; the outcome of `charges.take`,
+        or `known` when this very confirmation was sent before.
 
         Raises NotFound, InvalidInput for an id that is malformed or not of this charge's time, Conflict `bank_confirms`
         and `pix_used` for an end-to-end id that was taken before.
@@ -135,6 +136,8 @@ class Desk:
                 raise _bad_e2e("A data deste PIX não combina com a compra. Confira o identificador.")
             money = BankReceipt(plain, charge.txid, amount, paid_at)
             outcome = charges.take(session, money, self.settle, source="agent", now=now, actor=actor)
+            if outcome is None and session.get_one(Receipt, plain).txid == charge.txid:
+                return "known"
             if outcome is None:
                 raise Conflict("pix_used", "Este PIX já foi usado em outra compra. Confira o identificador.",
                                fields={"e2e_id": "Este PIX já foi usado."})
@@ -149,8 +152,7 @@ class Desk:
             except BankRefused as error:  # an intent that never reached the bank
                 log.info("charge unknown to the bank", extra={"txid": charge.txid, "outcome": error.code})
             else:
-                self._take(told.receipts, counts, now)
-                gone = not told.receipts and self._given_up(charge, told.status, now)
+                gone = self._take(told.receipts, counts, now) and self._given_up(charge, told.status, now)
         with self.database.transaction() as session:
             charges.checked(session, charge, gone=gone, now=now)
 
@@ -168,17 +170,18 @@ class Desk:
         with self.database.reading() as session:
             mark = session.get(ReceivedMark, self.bank.name)
             since = (mark.until if mark else now) - OVERLAP
-        received = iter(self.bank.list_received(since, now))
+        received, whole = iter(self.bank.list_received(since, now)), True
         while batch := tuple(islice(received, 100)):
-            self._take(batch, counts, now)
+            whole = self._take(batch, counts, now) and whole
+        read_until = now if whole else since + OVERLAP  # what failed is met again in the next turn
         with self.database.transaction() as session:
-            session.merge(ReceivedMark(provider=self.bank.name, until=now))
+            session.merge(ReceivedMark(provider=self.bank.name, until=read_until))
 
-    def _take(self, received: Iterable[BankReceipt], counts: Counts, now: datetime) -> None:
-        """Each receipt that is new in a transaction of its own: one that fails keeps no other back."""
-        batch = list(received)
+    def _take(self, received: Iterable[BankReceipt], counts: Counts, now: datetime) -> bool:
+        """Each new receipt in a transaction of its own: one that fails keeps no other back. False if one did."""
+        batch, whole = list(received), True
         if not batch:
-            return
+            return True
         with self.database.reading() as session:
             known = charges.known_receipts(session, [money.e2e_id for money in batch])
         for money in batch:
@@ -189,8 +192,9 @@ class Desk:
                     outcome = charges.take(session, money, self.settle, source="bank", now=now, actor=BANK)
             except Exception:  # whatever it was, nothing is written and the next turn finds the payment again
                 log.exception("receipt not taken", extra={"e2e_id": money.e2e_id})
-                outcome = "failed"
+                outcome, whole = "failed", False
             _add(counts, outcome or "known")
+        return whole
 
     def _return(self, letter: outbox.Letter, now: datetime) -> None:
         with self.database.reading() as session:

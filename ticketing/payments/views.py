@@ -1,22 +1,35 @@
-"""The till: opening a shift with its float, and the blind count that closes it; the office's list of shifts."""
+"""The till: opening a shift with its float, and the blind count that closes it; a PIX confirmed by hand; the office's
+lists of shifts and of money that is to go back."""
 
-from flask import Blueprint, Response, flash, make_response, redirect, render_template, request, url_for
+from collections.abc import Callable
+from typing import Any
+
+from flask import Blueprint, Response, current_app, flash, make_response, redirect, render_template, request, url_for
 from flask.typing import ResponseReturnValue
 from flask_login import current_user
 
 from kernel.clock import zone_name
-from kernel.errors import DomainError, InvalidInput
+from kernel.errors import Conflict, DomainError, InvalidInput
 from kernel.filters import local
 from kernel.money import Money, parse_money
 from kernel.spreadsheets import CONTENT_TYPE, Cell, table
 from kernel.web import actor, guard, now, reading, status_of, transaction
 from ticketing.network import service as network
 from ticketing.network.models import Stop
+from ticketing.payments import payouts as returns
 from ticketing.payments import service
+from ticketing.payments.desk import Desk
 
 blueprint = Blueprint("tills", __name__)
 SHIFT_HEAD = ("Caixa", "Agente", "Terminal", "Aberto", "Fechado", "Horário de", "Troco inicial", "Vendas", "Dinheiro",
               "Cartão", "Gaveta", "Contado", "Diferença")
+CONFIRMED = {  # what the agent is told about each outcome
+    "settled": ("PIX confirmado: as passagens estão prontas.", "ok"),
+    "known": ("Este PIX já estava confirmado nesta compra.", "info"),
+    "late": ("PIX registrado, mas as poltronas já foram vendidas: o valor vai ser devolvido.", "attention"),
+    "short": ("PIX registrado, mas o valor é menor que o da compra: vai ser devolvido.", "attention"),
+    "repeated": ("PIX registrado, mas a compra já estava paga: o valor vai ser devolvido.", "attention"),
+}
 
 
 @blueprint.get("/counter/shift")
@@ -75,6 +88,87 @@ def _shift_row(report: service.ShiftReport, stop: Stop) -> tuple[Cell, ...]:
     closed = local(turn.closed_at, stop.zone) if turn.closed_at else None
     return (turn.code, turn.agent, stop.name, local(turn.opened_at, stop.zone), closed, zone_name(stop.zone),
             turn.opening_float, report.sales, report.cash, report.card, turn.cash, turn.counted, report.difference)
+
+
+@blueprint.get("/counter/pix")
+@guard("sell")
+def pix() -> ResponseReturnValue:
+    return _pix_page(None)
+
+
+@blueprint.post("/counter/pix")
+@guard("sell")
+def confirm_pix() -> ResponseReturnValue:
+    form = request.form
+    try:
+        desk = _desk()
+        if desk is None:
+            raise Conflict("no_pix", "Aqui não se vende com PIX.")
+        outcome = desk.confirm_by_hand(form.get("code", ""), form.get("e2e_id", ""), _amount("amount"), now=now(),
+                                       actor=actor())
+    except DomainError as error:
+        return _pix_page(error)
+    flash(*CONFIRMED[outcome])
+    return redirect(url_for(".pix"), 303)
+
+
+@blueprint.get("/office/payouts")
+@guard("review_tills")
+def payouts() -> ResponseReturnValue:
+    return _payouts_page(None, None)
+
+
+@blueprint.post("/office/payouts/<int(max=2147483647):payout_id>/bank")
+@guard("review_tills")
+def send_payout(payout_id: int) -> ResponseReturnValue:
+    return _decide(payout_id, lambda session: returns.send_back(session, payout_id, now=now(), actor=actor()),
+                   "O banco vai devolver.")
+
+
+@blueprint.post("/office/payouts/<int(max=2147483647):payout_id>/paid")
+@guard("review_tills")
+def pay_payout(payout_id: int) -> ResponseReturnValue:
+    reference = request.form.get("reference", "")
+    return _decide(payout_id, lambda session: returns.pay_by_hand(session, payout_id, reference, now=now(),
+                                                                  actor=actor()), "Registrado: devolvido por fora.")
+
+
+@blueprint.post("/office/payouts/<int(max=2147483647):payout_id>/kept")
+@guard("review_tills")
+def keep_payout(payout_id: int) -> ResponseReturnValue:
+    return _decide(payout_id, lambda session: returns.keep(session, payout_id, now=now(), actor=actor()),
+                   "Registrado: o valor é da empresa.")
+
+
+def _decide(payout_id: int, decision: Callable[[Any], None], done: str) -> ResponseReturnValue:
+    try:
+        with transaction() as session:
+            decision(session)
+    except DomainError as error:
+        return _payouts_page(error, payout_id)
+    flash(done, "ok")
+    return redirect(url_for(".payouts"), 303)
+
+
+def _payouts_page(problem: DomainError | None, opened: int | None) -> ResponseReturnValue:
+    desk = _desk()
+    with reading() as session:
+        shown = render_template(
+            "office/payouts.html", problem=problem, opened=opened, typed=request.form,
+            payouts=[(row, returns.waits_for_person(row)) for row in returns.open_payouts(session)],
+            errors=problem.fields if problem else {}, listens=desk is not None and desk.bank.listens)
+    return make_response(shown, status_of(problem) if problem else 200)
+
+
+def _pix_page(problem: DomainError | None) -> ResponseReturnValue:
+    page = render_template("counter/pix.html", problem=problem, typed=request.form,
+                           errors=problem.fields if problem else {}, by_hand=current_app.config["PIX_BY_HAND"])
+    return make_response(page, status_of(problem) if problem else 200)
+
+
+def _desk() -> Desk | None:
+    desk: Desk | None = current_app.extensions["pix_desk"]
+    return desk
 
 
 def _page(problem: DomainError | None) -> ResponseReturnValue:
