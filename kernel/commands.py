@@ -10,7 +10,7 @@ from flask.cli import AppGroup
 from sqlalchemy.exc import OperationalError, ProgrammingError
 from sqlalchemy.orm import Session
 
-from kernel import audit, auth, web
+from kernel import audit, auth, partners, web
 from kernel.clock import day_everywhere
 from kernel.db import migrate
 from kernel.errors import DomainError, InvalidInput
@@ -121,3 +121,51 @@ def staff_commands(stop_id_of: Callable[[Session, str], int]) -> Group:
 def _password() -> str:
     given = os.environ.get("STAFF_PASSWORD")
     return given or str(click.prompt("Senha", hide_input=True, confirmation_prompt="A senha outra vez"))
+
+
+def partner_commands() -> Group:
+    """`partner add`, `token`, `revoke` and `list`."""
+    group = Group("partner", help="Parceiros da interface JSON e seus tokens.")
+
+    @group.command("add")
+    @click.argument("code")
+    @click.option("--name", required=True, help="Nome da empresa.")
+    def add(code: str, name: str) -> None:
+        """Cadastra um parceiro."""
+        with web.transaction() as session:
+            partner = partners.add_partner(session, code=code, name=name, now=web.now(), actor=OPERATOR)
+            click.echo(f"{partner.code} cadastrado.")
+
+    @group.command("token")
+    @click.argument("code")
+    @click.option("--scope", "scopes", multiple=True, required=True, type=click.Choice(partners.SCOPES),
+                  help="Pode repetir.")
+    @click.option("--days", default=365, show_default=True, help="Por quantos dias vale.")
+    def token(code: str, scopes: tuple[str, ...], days: int) -> None:
+        """Cria um token e mostra-o esta única vez."""
+        with web.transaction() as session:
+            made = partners.issue_token(session, code, scopes, days=days, now=web.now(), actor=OPERATOR)
+        click.echo(made)
+
+    @group.command("revoke")
+    @click.argument("prefix")
+    def revoke(prefix: str) -> None:
+        """Encerra o token que começa por PREFIX."""
+        with web.transaction() as session:
+            partners.revoke_token(session, prefix, now=web.now(), actor=OPERATOR)
+        click.echo("Token encerrado.")
+
+    @group.command("list")
+    def show() -> None:
+        """Mostra os parceiros e seus tokens."""
+        with web.reading() as session:
+            for partner, row in partners.list_tokens(session):
+                click.echo(_token_line(partner, row))
+    return group
+
+
+def _token_line(partner: partners.Partner, row: partners.PartnerToken | None) -> str:
+    if row is None:
+        return f"{partner.code}  sem token"
+    state = "encerrado" if row.revoked_at else "vencido" if row.expires_at <= web.now() else "em vigor"
+    return f"{partner.code}  {row.prefix}…  até {row.expires_at:%d/%m/%Y}  {state}  {' '.join(row.scopes)}"

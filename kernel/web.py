@@ -180,8 +180,8 @@ def _load_staff(token: str) -> auth.CurrentStaff | None:
 
 
 def wants_json() -> bool:
-    """Whether the answer should be JSON: the client sent JSON or asks for it before HTML."""
-    return request.is_json or request.accept_mimetypes.best_match(
+    """Whether the answer should be JSON: under /api, or when the client sent JSON or asks for it before HTML."""
+    return request.path.startswith("/api/") or request.is_json or request.accept_mimetypes.best_match(
         ["text/html", "application/json"]) == "application/json"
 
 

@@ -14,7 +14,7 @@ TOP_LEVEL = {
     "requirements.txt", "requirements-dev.txt", "requirements-postgres.txt", "constraints.txt", ".gitignore", "LICENSE", "NOTICE",
 }
 KERNEL = {"__init__", "audit", "auth", "clock", "commands", "config", "db", "decisions", "errors", "filters", "jobs", "login", "logs",
-          "money", "outbox", "partners", "api", "repeats", "spreadsheets", "vault", "web"}
+          "money", "outbox", "openapi", "partners", "api", "repeats", "spreadsheets", "vault", "web"}
 LEAF_FILES = {"__init__", "policy", "models", "service", "schemas", "views", "api", "commands"}
 NAMED_FILES = {  # a module named for what it is, where a leaf has a thing of its own
     "ticketing/network": {"laws", "settings"},
@@ -139,7 +139,8 @@ def unmarked_routes(app) -> list[str]:
     breaches = []
     for rule in app.url_map.iter_rules():
         view = app.view_functions[rule.endpoint]
-        guarded, public = hasattr(view, "guard_action"), getattr(view, "is_public", False)
+        guarded = hasattr(view, "guard_action") or hasattr(view, "guard_scope")
+        public = getattr(view, "is_public", False)
         if rule.endpoint != "static" and guarded == public:
             breaches.append(f"{rule.rule}: {'guarded and public' if guarded else 'neither guarded nor marked public'}")
     return sorted(breaches)
@@ -161,6 +162,18 @@ def unnamed_routes(app, users_of_action: dict[str, set[str]]) -> list[str]:
             breaches.append(f"{rule.rule}: open to everybody under {first}")
         if action is not None and first not in users_of_action[action]:
             breaches.append(f"{rule.rule}: guarded by {action}, which is not {first or 'passenger'}'s")
+    return sorted(breaches)
+
+
+def misguarded_interface(app) -> list[str]:
+    """Routes of the JSON interface that a sign-in opens, and pages that a token opens."""
+    breaches = []
+    for rule in app.url_map.iter_rules():
+        view, inside = app.view_functions[rule.endpoint], rule.rule.startswith("/api/")
+        if inside and hasattr(view, "guard_action"):
+            breaches.append(f"{rule.rule}: opened by a sign-in")
+        if not inside and hasattr(view, "guard_scope"):
+            breaches.append(f"{rule.rule}: opened by a token")
     return sorted(breaches)
 
 

@@ -7,7 +7,9 @@ from pathlib import Path
 import pytest
 from flask import Flask
 
+from kernel.api import operation
 from kernel.auth import ROLE_ACTIONS
+from kernel.openapi import ProblemOut
 from kernel.web import guard, public
 from tests import architecture as rules
 
@@ -16,7 +18,7 @@ USER_OF_ROLE = {"agent": "counter", "supervisor": "counter", "driver": "driver",
                 "inspector": "inspector"}
 OPEN_TO_EVERYBODY = {
     "/", "/login", "/logout", "/health", "/passes", "/passes/sw.js", "/passes/<code>/<link>", "/passes/<code>/<link>/image.png",
-    "/passes/<code>/<link>/print", "/passes/<code>/<link>/ticket.pdf", "/driver/scanner/worker.js",
+    "/api/v1/openapi.json", "/passes/<code>/<link>/print", "/passes/<code>/<link>/ticket.pdf", "/driver/scanner/worker.js",
     "/departures", "/bookings", "/bookings/new", *(f"/bookings/<code>/<link>{step}" for step in (
         "", "/state", "/passengers", "/payment", "/check", "/extension", "/cancellation", "/demonstration")),
     "/trips/<code>/<link>", "/trips/<code>/<link>/tickets/<ticket>/refund", "/hooks/pix",
@@ -126,6 +128,16 @@ def test_only_the_listed_pages_are_open_to_everybody(app):
 
 def test_every_route_is_named_by_the_user_it_lets_in(app):
     assert rules.unnamed_routes(app, USERS_OF_ACTION) == []
+
+
+def test_tokens_open_the_interface_and_sign_ins_the_pages(app):
+    assert rules.misguarded_interface(app) == []
+
+
+def test_a_token_that_opens_a_page_and_a_sign_in_that_opens_the_interface_are_caught(house):
+    house.add_url_rule("/api/v1/sales", "signed", guard("sell")(lambda: ""))
+    house.add_url_rule("/counter/api", "token", operation("Vender", scope="sell", gives=ProblemOut())(dict))
+    assert rules.misguarded_interface(house) == ["/api/v1/sales: opened by a sign-in", "/counter/api: opened by a token"]
 
 
 def test_every_page_is_in_the_folder_of_the_user_in_its_address(app):

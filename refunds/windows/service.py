@@ -20,7 +20,8 @@ from ticketing.payments.payouts import payout_due
 from ticketing.payments.service import Means, move_money
 from ticketing.sales.service import Found, check_same_means, find_ticket, release_ticket
 
-BACK = {"cash": "em dinheiro", "card": "no cartão", "pix": "por PIX, na conta que pagou"}
+BACK = {"cash": "em dinheiro", "card": "no cartão", "pix": "por PIX, na conta que pagou",
+        "account": "na conta do parceiro"}
 _REFUND = insert(Refund)
 
 
@@ -97,6 +98,11 @@ def refund(session: Session, code: str, means: Means, *, shown: Money | None, no
         "trip": ticket.trip_id, "outcome": owed.decision.outcome, "rule": owed.decision.citation.rule,
         "refunded": paid.refunded.cents, "kept": paid.kept.cents, "method": paid.method})
     return paid
+
+
+def paid_before(session: Session, found: Found) -> Paid:
+    """What a repeated request's first sending paid back."""
+    return _paid(session, found)
 
 
 def _owe_back(session: Session, offer: Offer, *, now: datetime, actor: str) -> Means:

@@ -198,6 +198,14 @@ def find_ticket(session: Session, code: str) -> Found:
     return Found(ticket, booking, load_journey(session, ticket.trip_id, ticket.board_seq, ticket.alight_seq))
 
 
+def find_sold_by(session: Session, code: str, seller: str) -> Found:
+    """The ticket, for who sold it; anybody else's is answered like an unknown one. Raises NotFound."""
+    found = find_ticket(session, code)
+    if found.booking.sold_by != seller:
+        raise NotFound("no_such_ticket", "Não há passagem com esse código. Confira as letras e os números.")
+    return found
+
+
 def tickets_of_booking(session: Session, code: str) -> list[Ticket]:
     """The tickets of a booking in seat order. Raises NotFound."""
     tickets = list(session.scalars(select(Ticket).join(Booking, Ticket.booking_id == Booking.id)
