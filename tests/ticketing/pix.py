@@ -1,7 +1,7 @@
 """What the tests of PIX share: a bank that only makes ids, a sale that only writes the ledger, and the books."""
 
 from collections.abc import Callable
-from datetime import datetime
+from datetime import datetime, timedelta
 
 from sqlalchemy import select
 from sqlalchemy.orm import Session
@@ -10,11 +10,14 @@ from kernel import outbox
 from kernel.money import Money
 from tests.instants import NOW
 from ticketing.payments import charges
+from ticketing.payments.desk import Desk
 from ticketing.payments.models import Charge, LedgerEntry, Payout, Receipt
 from ticketing.payments.port import BankReceipt
 from ticketing.payments.providers import StaticCode
 from ticketing.payments.service import Means, move_money
 
+MINUTE = timedelta(minutes=1)
+END = NOW + 10 * MINUTE  # of every charge here
 STATIC = StaticCode("key@example.com", "Viação de Teste", "Criciúma")
 
 
@@ -61,3 +64,25 @@ def letters(session: Session) -> list[tuple[str, str]]:
     """Topic and subject of what is still to be sent."""
     return [(row.topic, row.subject) for row in session.scalars(
         select(outbox.OutboxRow).where(outbox.OutboxRow.done_at.is_(None)).order_by(outbox.OutboxRow.id))]
+
+
+def opened_charge(desk: Desk, subject: str = "BOOKING1", cents: int = 8559) -> str:
+    """The txid of a charge until END that the bank does not know yet."""
+    with desk.database.transaction() as session:
+        return charges.open_charge(session, desk.bank, subject=subject, amount=Money(cents), expires_at=END, now=NOW).txid
+
+
+def asked(desk: Desk, subject: str = "BOOKING1", cents: int = 8559) -> str:
+    """The txid of a charge that the bank knows."""
+    txid = opened_charge(desk, subject, cents)
+    desk.activate(txid, now=NOW)
+    return txid
+
+
+def look(desk: Desk, read: Callable):
+    with desk.database.reading() as session:
+        return read(session)
+
+
+def status(desk: Desk, txid: str) -> str:
+    return look(desk, lambda session: session.get_one(Charge, txid).status)
