@@ -6,9 +6,14 @@ import pytest
 from sqlalchemy import func, select
 
 from kernel.audit import AuditEntry
+from kernel.errors import InvalidInput
+from kernel.money import Money
+from tests.instants import NOW
+from tests.ticketing.pix import STATIC, asked, e2e, sale
 from tests.world import PERSON, build
 from ticketing.online.models import PendingBooking
-from ticketing.payments.models import Payout
+from ticketing.payments.desk import Desk
+from ticketing.payments.models import Payout, Receipt
 from ticketing.sales.models import Ticket
 
 PASSENGER = {f"{field}-1": value for field, value in PERSON.items()}
@@ -70,3 +75,14 @@ def test_an_open_purchase_may_be_given_up_twice(app, client, world):
         answer = client.post(address + "/cancellation", follow_redirects=True)
         assert answer.status_code == 200 and "nada foi cobrado" in answer.text
     assert start(client, world, idempotency_key="key-0002").status_code == 303
+
+
+@pytest.mark.parametrize("cents", [-8559, 0, 2 * 8559 + 1, 999_999_999])
+def test_a_hand_that_slips_over_the_amount_makes_no_debt(database, cents):
+    desk = Desk(database, STATIC, sale)
+    asked(desk)
+    with pytest.raises(InvalidInput) as refusal:
+        desk.confirm_by_hand("booking-1", e2e(1), Money(cents), now=NOW, actor="agent")
+    assert refusal.value.fields.keys() == {"amount"}
+    with database.reading() as session:
+        assert not session.scalars(select(Receipt)).all() and not session.scalars(select(Payout)).all()

@@ -9,7 +9,7 @@ from itertools import islice
 from kernel import outbox
 from kernel.db import Database
 from kernel.errors import Conflict, InvalidInput
-from kernel.money import Money
+from kernel.money import ZERO, Money
 from ticketing.payments import charges, payouts
 from ticketing.payments.models import Charge, Receipt, ReceivedMark
 from ticketing.payments.port import (
@@ -28,6 +28,7 @@ BATCH = 50  # charges asked about in one turn
 RECHECK = timedelta(minutes=1)
 OVERLAP = timedelta(minutes=15)  # a bank's list may be late by some minutes
 CLOCK_SKEW = timedelta(minutes=10)
+MOST_BY_HAND = 2  # times the price: what is more is a slip of the finger, and would be owed back in full
 Counts = dict[str, int]
 Send = Callable[[outbox.Letter, datetime], None]
 
@@ -123,8 +124,8 @@ class Desk:
         """Take a PIX that an agent saw on the account, for a booking's static code; the outcome of `charges.take`,
         or `known` when this very confirmation was sent before.
 
-        Raises NotFound, InvalidInput for an id that is malformed or not of this charge's time, Conflict `bank_confirms`
-        and `pix_used` for an end-to-end id that was taken before.
+        Raises NotFound, InvalidInput for an id that is malformed or not of this charge's time and for an amount that is
+        nothing or over twice the price, Conflict `bank_confirms` and `pix_used` for an id that was taken before.
         """
         try:
             plain, paid_at = read_typed_e2e(e2e_id)
@@ -134,6 +135,8 @@ class Desk:
             charge = charges.charge_for_hand(session, code)
             if not charge.created_at - CLOCK_SKEW <= paid_at <= now + CLOCK_SKEW:
                 raise _bad_e2e("A data deste PIX não combina com a compra. Confira o identificador.")
+            if not ZERO < amount <= Money(charge.amount.cents * MOST_BY_HAND):
+                raise _bad_amount()
             money = BankReceipt(plain, charge.txid, amount, paid_at)
             outcome = charges.take(session, money, self.settle, source="agent", now=now, actor=actor)
             if outcome is None and session.get_one(Receipt, plain).txid == charge.txid:
@@ -242,6 +245,11 @@ class Desk:
 
 def _bad_e2e(sentence: str) -> InvalidInput:
     return InvalidInput("bad_e2e_id", sentence, fields={"e2e_id": sentence})
+
+
+def _bad_amount() -> InvalidInput:
+    sentence = "Confira o valor no extrato: vai de um centavo ao dobro da compra. Se veio mais, fale com o escritório."
+    return InvalidInput("amount_unlikely", sentence, fields={"amount": sentence})
 
 
 def _add(counts: Counts, what: str, number: int = 1) -> None:
