@@ -37,6 +37,7 @@ from ticketing.imports import commands as network
 from ticketing.imports import views as imports
 from ticketing.imports.service import find_by_code
 from ticketing.network.models import Stop
+from ticketing.network.policy import seat_words
 from ticketing.network.service import close_trips, open_trips
 from ticketing.online import api as hooks
 from ticketing.online import purchases
@@ -48,6 +49,7 @@ from ticketing.payments.desk import Desk
 from ticketing.payments.providers import open_bank
 from ticketing.sales import api as sales_api
 from ticketing.sales import views as sales
+from ticketing.sales.policy import spaced_code
 from ticketing.seats import api as search_api
 from ticketing.seats import service as seats
 
@@ -72,6 +74,7 @@ def create_app(settings: Settings | None = None) -> Flask:
     app.extensions["pix_desk"] = desk = _desk(settings, app.extensions["database"], vault)
     app.config["PIX_BY_HAND"] = desk is not None and not desk.bank.listens
     filters.start_filters(app)
+    app.jinja_env.filters.update(code=spaced_code, seat=lambda seat: seat_words(seat) or "colo")
     try:
         login.limiter.init_app(app)
     except (ConfigurationError, ValueError) as error:
