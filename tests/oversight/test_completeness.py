@@ -14,19 +14,11 @@ from oversight.retention import service as retention
 from tests.instants import NOW
 from tests.oversight.test_inspection import CIN, OVER
 from tests.oversight.test_listings import cells
-from tests.world import CASH, PERSON, build, open_till, order
+from tests.world import CASH, PERSON, order
 from ticketing.sales.models import Identity
 from ticketing.sales.service import find_ticket, sell, void_ticket
 
 URL = "/inspector/completeness?from=2026-03-01&until=2026-03-31"
-
-
-@pytest.fixture
-def world(app, database):
-    with database.transaction() as session:
-        built = build(session)
-        open_till(session, built)
-        return built
 
 
 @pytest.fixture
@@ -36,11 +28,6 @@ def tickets(database, vault, world) -> list[str]:
               order(world, booking="B3", trip=world.short_trip, seat=7, identity=dict.fromkeys(PERSON, ""))]
     with database.transaction() as session:
         return [sell(session, one, vault=vault, now=NOW, actor="agent").tickets[0] for one in wanted]
-
-
-@pytest.fixture
-def inspector(signed_in):
-    return signed_in("inspector")
 
 
 def lose(database, code: str) -> None:

@@ -10,7 +10,7 @@ from oversight.retention import service as retention
 from oversight.retention.models import LegalHold
 from tests.instants import NOW
 from tests.oversight.test_inspection import OVER
-from tests.world import PERSON, build, open_till, order
+from tests.world import PERSON, order
 from ticketing.sales.identities import of_ticket
 from ticketing.sales.service import find_ticket, sell
 
@@ -18,22 +18,9 @@ ASKED = {"reason": "Ofício 12/2026 da 1ª Vara", "ends_on": "2028-01-01"}
 
 
 @pytest.fixture
-def world(app, database):
-    with database.transaction() as session:
-        built = build(session)
-        open_till(session, built)
-        return built
-
-
-@pytest.fixture
 def code(database, vault, world) -> str:
     with database.transaction() as session:
         return sell(session, order(world, seat=5), vault=vault, now=NOW, actor="agent").tickets[0]
-
-
-@pytest.fixture
-def office(signed_in):
-    return signed_in("office")
 
 
 @pytest.fixture

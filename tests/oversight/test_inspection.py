@@ -10,21 +10,13 @@ from kernel.audit import AuditEntry
 from kernel.auth import SignIn
 from oversight.retention import service as retention
 from tests.instants import NOW, at
-from tests.world import PERSON, build, open_till, order
+from tests.world import PERSON, order
 from ticketing.sales.models import Identity, Ticket
 from ticketing.sales.service import board_ticket, sell
 
 OVER = at("2027-03-04T12:00")
 CIN = {"name": "Outra Passageira de Teste", "document_kind": "CIN", "document_number": "000.000.012-44",
        "document_issuer": "SSP/SC", "birth_date": ""}
-
-
-@pytest.fixture
-def world(app, database):
-    with database.transaction() as session:
-        built = build(session)
-        open_till(session, built)
-        return built
 
 
 @pytest.fixture
@@ -35,11 +27,6 @@ def tickets(database, vault, world) -> list[str]:
               order(world, booking="B4", trip=world.short_trip, seat=7, identity=dict.fromkeys(PERSON, ""))]
     with database.transaction() as session:
         return [sell(session, one, vault=vault, now=NOW, actor="agent").tickets[0] for one in wanted]
-
-
-@pytest.fixture
-def inspector(signed_in):
-    return signed_in("inspector")
 
 
 def looked(database) -> list[tuple[str, dict, str]]:

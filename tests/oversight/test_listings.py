@@ -14,7 +14,7 @@ from oversight.inspection.listings import HEAD, Listing, listing_csv, listing_pd
 from oversight.retention import service as retention
 from tests.instants import NOW, at
 from tests.oversight.test_inspection import CIN, OVER
-from tests.world import PERSON, build, open_till, order
+from tests.world import PERSON, order
 from ticketing.network.models import Carrier, Line, Trip
 from ticketing.sales.service import board_ticket, find_ticket, sell
 
@@ -26,14 +26,6 @@ LISTING = Listing("viagem-7-20260303", "Linha T-204: Criciúma – Florianópoli
 
 
 @pytest.fixture
-def world(app, database):
-    with database.transaction() as session:
-        built = build(session)
-        open_till(session, built)
-        return built
-
-
-@pytest.fixture
 def tickets(database, vault, world) -> list[str]:
     people = ({**PERSON, "name": "João D'Ávila da Conceição"}, CIN)
     with database.transaction() as session:
@@ -41,11 +33,6 @@ def tickets(database, vault, world) -> list[str]:
                       actor="agent").tickets[0] for seat, person in zip((5, 6), people, strict=True)]
         board_ticket(session, find_ticket(session, codes[0]).ticket.id, 0, now=at("2026-03-03T09:25"), actor="motorista")
     return codes
-
-
-@pytest.fixture
-def inspector(signed_in):
-    return signed_in("inspector")
 
 
 def audited(database) -> list[tuple[str, dict]]:

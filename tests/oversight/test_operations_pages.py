@@ -12,24 +12,10 @@ from kernel.auth import Staff
 from oversight.operations import service
 from refunds.windows.service import refund
 from tests.instants import NOW
-from tests.world import CASH, build, open_till, order
+from tests.world import CASH, order
 from ticketing.network.models import Title, Trip
 from ticketing.network.service import cancel_trip
 from ticketing.sales import service as sales
-
-
-@pytest.fixture
-def database(app):
-    """The application's own."""
-    return app.extensions["database"]
-
-
-@pytest.fixture
-def world(database):
-    with database.transaction() as session:
-        world = build(session)
-        open_till(session, world)
-        return world
 
 
 @pytest.fixture
@@ -39,11 +25,6 @@ def sell(app, database, world):
             wanted = order(world, booking=sales.new_code(), board=board, alight=alight, seat=seat)
             return sales.sell(session, wanted, vault=app.extensions["vault"], now=NOW, actor="agent").tickets[0]
     return sell
-
-
-@pytest.fixture
-def office(signed_in):
-    return signed_in("office")
 
 
 def words(answer):

@@ -17,7 +17,7 @@ from kernel.vault import Erased, Vault, VaultError
 from oversight.retention import service
 from oversight.retention.models import LegalHold, VaultMark
 from tests.instants import NOW, at
-from tests.world import PERSON, build, open_till, order
+from tests.world import PERSON, order
 from ticketing.network.models import Trip
 from ticketing.sales.identities import of_ticket, opened_or_none
 from ticketing.sales.models import Identity, Ticket
@@ -26,14 +26,6 @@ from ticketing.sales.service import find_ticket, sell
 LAST_DAY = date(2027, 3, 3)  # the trip of tests/world.py ends on 2026-03-03
 STILL_THE_LAST_DAY = at("2027-03-04T11:59:59")  # 23:59:59 of it in the last zone on Earth
 OVER = at("2027-03-04T12:00")
-
-
-@pytest.fixture
-def world(database):
-    with database.transaction() as session:
-        built = build(session)
-        open_till(session, built)
-        return built
 
 
 @pytest.fixture
