@@ -122,3 +122,14 @@ def test_a_table_without_its_columns_gives_nothing(tmp_path, table, code):
     result = read(tmp_path, table)
     assert refusals(result) == [(1, code)]
     assert result.feed.lines == ()
+
+
+@pytest.mark.parametrize("state", ["Santa Catarina", "S", "SCX", "S1", "ßC", "=1", "São"])
+def test_a_state_is_two_letters_or_is_refused_with_its_line(tmp_path, state):
+    result = read(tmp_path, f"prefixo,uf,origem,destino,km\n32-1,SC,CRICIUMA,TUBARAO,62\n32-1,{state},TUBARAO,LAGES,142\n")
+    assert refusals(result) == [(3, "bad_state"), (2, "line_has_refused_row")]
+    assert result.feed.lines == ()
+
+
+def test_a_state_is_read_whatever_its_case(tmp_path):
+    assert read(tmp_path, "prefixo,uf,origem,destino,km\n32-1,sc,CRICIUMA,TUBARAO,62\n").feed.lines[0].state == "SC"

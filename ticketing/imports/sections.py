@@ -29,6 +29,7 @@ ALSO_CALLED = {
 }
 ZONES = {"SC": "America/Sao_Paulo", "MS": "America/Campo_Grande"}
 KM = re.compile(r"\d{1,5}(?:[.,]\d{1,20})?", re.ASCII)
+STATE = re.compile(r"[A-Z]{2}", re.ASCII)
 MOST_DECIMALS = 3
 
 
@@ -78,7 +79,7 @@ class _Reading:
         if not {"prefixo", "linha"} & cells.keys():
             raise Unreadable(refuse(self.file, 1, "missing_columns", columns="prefixo"))
         code = text("prefixo" if "prefixo" in cells else "linha", cells)
-        state = cells.get("uf", "").upper() or None
+        state = _state(cells.get("uf", ""))
         self.first_rows.setdefault(code, row)
         self.lines.setdefault(code, FeedLine(code, _name(cells) or code, state))
         km = _km(text("km", cells))
@@ -118,6 +119,12 @@ def _line_code(cells: Cells) -> str:
 
 def _name(cells: Cells) -> str:
     return tidy(cells.get("linha", ""))[:LONGEST_NAME]
+
+
+def _state(value: str) -> str | None:
+    if value and not STATE.fullmatch(value.upper()):
+        raise BadRow("bad_state", value=value)
+    return value.upper() or None
 
 
 def _km(value: str) -> Decimal:

@@ -70,6 +70,7 @@ REASONS = {
     "bad_km": "{value} não é uma distância em km; use, por exemplo, 62 ou 62,5.",
     "km_not_positive": "A distância deve ser maior que zero.",
     "km_too_precise": "A distância {value} tem mais de três decimais; arredonde para metros.",
+    "bad_state": "{value} não é um estado; use a sigla de duas letras, como SC.",
     "same_ends": "Origem e destino são o mesmo ponto.",
     "duplicate_pair": "O par já apareceu com {km} km; deixe uma só distância (de um só ano).",
     "inconsistent_km": "As outras seções somam {km} km para este par; corrija a que estiver errada.",
