@@ -13,6 +13,7 @@ need = if ! { $(1); } >/dev/null 2>&1; then echo "$(2) Run: $(3)" >&2; missing=1
 needs_python = missing=0; \
   $(call need,$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3$(comma) 11))',Python 3.11 or later is missing.,apt-get install python3); \
   $(call need,! command -v $(PYTHON) || $(PYTHON) -c 'import ensurepip$(comma) venv',Python cannot make a virtual environment.,apt-get install python3-venv)
+needs_prism = $(call need,command -v npx && node -e 0,Node with npm is missing; it runs Prism against the bank's own document.,apt-get install nodejs npm)
 needs_tests = $(call need,command -v chromium || command -v chromium-browser || command -v google-chrome,The browser for the page tests is missing.,apt-get install chromium)
 comma := ,
 answer = exit $$missing
@@ -33,7 +34,8 @@ run: venv  ## start the demonstration on PORT (8000), data in var/, vault in emb
 test: venv-test lint  ## every test but the heavy ones, on SQLite and PostgreSQL, with the pages in Chromium
 	$(BIN)/python -m pytest -n $(TEST_PROCESSES) --dist loadfile -m "not heavy"
 
-test-all: venv-test  ## the kill and load tests, after `make test`
+test-all: venv-test  ## the kill and load tests and the bank's own document, after `make test`
+	@missing=0; $(needs_prism); $(answer)
 	$(BIN)/python -m pytest -m heavy
 
 bench: venv-test  ## measure sales, scans and searches on this machine

@@ -92,7 +92,7 @@ class FakeBank:
         if txid in self.charges or not re.fullmatch(r"\w{26,35}", txid) or body["chave"] != KEY:
             return problem(400, "CobOperacaoInvalida")
         self.charges[txid] = {**body, "txid": txid, "revisao": 0, "status": "ATIVA",
-                              "location": f"pix.example.com/qr/{txid}"}
+                              "location": f"https://pix.example.com/qr/{txid}"}
         self.charges[txid]["calendario"]["criacao"] = f"{self.now:%Y-%m-%dT%H:%M:%SZ}"
         return answered(self.charges[txid], 201)
 
@@ -116,6 +116,7 @@ class FakeBank:
             "parametros": {"inicio": request.args["inicio"], "fim": request.args["fim"], "paginacao": {
                 "paginaAtual": page, "itensPorPagina": self.page_size, "quantidadeDePaginas": pages,
                 "quantidadeTotalDeItens": len(found)}},
+            "cobs": [],  # the document asks for it by mistake
             "pix": found[page * self.page_size:(page + 1) * self.page_size]})
 
     def put_return(self, request: Request, e2e_id: str, return_id: str) -> Response:
@@ -141,10 +142,10 @@ class FakeBank:
         self.webhook_url = request.get_json()["webhookUrl"]
         return Response(status=200)
 
-    def get_webhook(self, _request: Request, key: str) -> Response:
+    def get_webhook(self, _request: Request, _key: str) -> Response:
         if self.webhook_url is None:
             return problem(404, "WebhookNaoEncontrado")
-        return answered({"webhookUrl": self.webhook_url, "chave": key, "criacao": f"{self.now:%Y-%m-%dT%H:%M:%SZ}"})
+        return answered({"webhookUrl": self.webhook_url, "cnpj": "00000000000191", "criacao": f"{self.now:%Y-%m-%dT%H:%M:%SZ}"})
 
     def returned(self, e2e_id: str) -> int:
         """The cents that went back out of a payment."""
