@@ -114,6 +114,15 @@ def test_only_a_period_without_today_is_moved(today, moved):
     assert period(shifted)[0] <= today
 
 
+@pytest.mark.parametrize("days_ago", range(31, 45))
+def test_a_feed_of_a_few_days_is_moved_to_where_it_still_runs(days_ago):
+    short = Feed("America/Sao_Paulo", slots=(slot(MONDAY, MONDAY + timedelta(days=3)),))
+    today = MONDAY + timedelta(days=days_ago)
+    start, end = period(rehearse(short, today))
+    assert start.weekday() == MONDAY.weekday() and end - start == timedelta(days=3)
+    assert end >= today and start <= today + timedelta(days=6)
+
+
 def test_a_feed_without_slots_has_no_period_to_move():
     assert rehearse(Feed("America/Sao_Paulo"), MONDAY) == Feed("America/Sao_Paulo")
 

@@ -184,12 +184,15 @@ def period(feed: Feed) -> tuple[date, date] | None:
 def rehearse(feed: Feed, today: date) -> Feed:
     """The feed moved by whole weeks, so that its period began in the seven days up to `today`.
 
-    Weekdays stay what they are. A feed whose period holds today is left alone.
+    Weekdays stay what they are. A feed whose period holds today is left alone; one so short that it would have ended
+    begins in the seven days after.
     """
     bounds = period(feed)
     if bounds is None or bounds[0] <= today <= bounds[1]:
         return feed
     shift = timedelta(weeks=(today - bounds[0]).days // 7)
+    if bounds[1] + shift < today:
+        shift += timedelta(weeks=1)
     return replace(feed, slots=tuple(replace(
         slot, valid_from=slot.valid_from + shift, valid_until=slot.valid_until + shift,
         exceptions={day + shift: runs for day, runs in slot.exceptions.items()}) for slot in feed.slots))
