@@ -6,6 +6,7 @@ from kernel.errors import Conflict, InvalidInput
 
 LONGEST_HOLD = timedelta(days=10 * 366)
 SHORTEST_REASON, LONGEST_REASON = 3, 200
+NAME_THE_CASE = "Dê o número do processo ou do ofício, sem nomes de pessoas."
 
 
 def check_step(owed_from: date, today: date, days_limit: int) -> int:
@@ -22,8 +23,7 @@ def check_step(owed_from: date, today: date, days_limit: int) -> int:
 def check_hold(reason: str, ends_on: date, today: date) -> None:
     """Lets through a hold with a reason, from today to ten years ahead. Raises InvalidInput (`reason`, `ends_on`)."""
     if not SHORTEST_REASON <= len(reason.strip()) <= LONGEST_REASON:
-        sentence = "Dê o número do processo ou do ofício, sem nomes de pessoas."
-        raise InvalidInput("reason_missing", sentence, fields={"reason": sentence})
+        raise InvalidInput("reason_missing", NAME_THE_CASE, fields={"reason": NAME_THE_CASE})
     if not today <= ends_on <= today + LONGEST_HOLD:
         sentence = "A guarda vai de hoje a dez anos à frente."
         raise InvalidInput("hold_out_of_range", sentence, fields={"ends_on": sentence})

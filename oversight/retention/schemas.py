@@ -2,6 +2,8 @@
 
 from marshmallow import EXCLUDE, Schema, fields, validate
 
+from oversight.retention.policy import LONGEST_REASON, NAME_THE_CASE, SHORTEST_REASON
+
 LAST_DAY = "Escolha o último dia da guarda."
 CONFIRM = "Marque a caixa para encerrar a guarda."
 
@@ -12,7 +14,8 @@ class HoldForm(Schema):
     class Meta:
         unknown = EXCLUDE
 
-    reason = fields.String(load_default="")
+    reason = fields.String(required=True, error_messages={"required": NAME_THE_CASE},
+                           validate=validate.Length(SHORTEST_REASON, LONGEST_REASON, error=NAME_THE_CASE))
     ends_on = fields.Date(required=True, error_messages={"invalid": LAST_DAY, "required": LAST_DAY})
 
 
