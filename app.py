@@ -46,6 +46,7 @@ from ticketing.online.service import expire_unpaid, settler
 from ticketing.payments import commands as pix
 from ticketing.payments import views as tills
 from ticketing.payments.desk import Desk
+from ticketing.payments.policy import METHODS
 from ticketing.payments.providers import open_bank
 from ticketing.sales import api as sales_api
 from ticketing.sales import views as sales
@@ -74,7 +75,7 @@ def create_app(settings: Settings | None = None) -> Flask:
     app.extensions["pix_desk"] = desk = _desk(settings, app.extensions["database"], vault)
     app.config["PIX_BY_HAND"] = desk is not None and not desk.bank.listens
     filters.start_filters(app)
-    app.jinja_env.filters.update(code=spaced_code, seat=lambda seat: seat_words(seat) or "colo")
+    app.jinja_env.filters.update(code=spaced_code, method=METHODS.get, seat=lambda seat: seat_words(seat) or "colo")
     try:
         login.limiter.init_app(app)
     except (ConfigurationError, ValueError) as error:

@@ -33,12 +33,12 @@ from kernel.vault import Vault
 from ticketing.network.models import Call
 from ticketing.network.policy import seat_words
 from ticketing.network.service import Journey, load_journey
+from ticketing.payments.policy import METHODS
 from ticketing.sales.identities import Passenger, opened_or_none
 from ticketing.sales.models import FareLine, Identity, Ticket
 from ticketing.sales.service import Found, fare_lines, find_ticket, tickets_of_booking
 from ticketing.tariffs.policy import LABELS
 
-PAYMENTS = {"cash": "dinheiro", "card": "cartão", "pix": "PIX", "account": "conta do parceiro"}
 SHOWN_AFTER_ARRIVAL = timedelta(hours=24)  # a late bus's pass stays scannable: the door alone says what is over
 LINK_BYTES = 16
 
@@ -187,7 +187,7 @@ def ticket_facts(found: Found, passenger: Passenger | None, items: Sequence[Fare
         destination=alight.stop.place.name, departs=_with_weekday(board.departs_at, zone),
         arrives=_with_weekday(alight.arrives_at, alight.stop.zone), boarding_stop=board.stop.name,
         alighting_stop=alight.stop.name, fare_items=tuple((LABELS[item.kind], item.amount) for item in items),
-        total=ticket.fare, payment=PAYMENTS[booking.method], sold_at=f"{sold.day} {sold.hour}",
+        total=ticket.fare, payment=METHODS[booking.method], sold_at=f"{sold.day} {sold.hour}",
         channel=booking.channel, agent="" if booking.channel == "online" else booking.sold_by, terminal=_town(board),
         platform=board.stop.platform or "",
         seat=seat_words(ticket.seat), passenger=_who(passenger, erased),

@@ -101,6 +101,6 @@ def _own_page(code: str, link: str, ticket: str, problem: DomainError | None) ->
 def _page(code: str, problem: DomainError | None = None) -> ResponseReturnValue:
     with reading() as session:
         offer = service.preview(session, code, now=now())
-        return form_page("counter/refund.html", problem, offer=offer, legs=offer.legs,
+        return form_page("counter/refund.html", problem, offer=offer, back=service.BACK, legs=offer.legs,
                          shift=current_shift(session, actor()),
                          key=request.form.get("idempotency_key") or secrets.token_hex(16))
