@@ -19,6 +19,12 @@ from ticketing.sales import service as sales
 
 
 @pytest.fixture
+def database(app):
+    """The application's own, whose statements a test counts."""
+    return app.extensions["database"]
+
+
+@pytest.fixture
 def sell(app, database, world):
     def sell(board, alight, seat):
         with database.transaction() as session:
