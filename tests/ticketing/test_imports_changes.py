@@ -1,5 +1,6 @@
 """A feed that changed: unsold trips follow it, sold ones keep their hours and stand in the report, twice is once."""
 
+from concurrent.futures import ThreadPoolExecutor
 from datetime import date, timedelta
 
 import pytest
@@ -12,7 +13,7 @@ from tests.instants import NOW, at
 from tests.ticketing.test_imports_gtfs import TABLES, folder
 from tests.world import CASH, PERSON
 from ticketing.imports.gtfs import read_gtfs
-from ticketing.imports.service import Choice, bring_in
+from ticketing.imports.service import Choice, add_carrier, add_vehicle, bring_in, two_and_two
 from ticketing.network.models import Call, Slot, Trip
 from ticketing.network.service import open_trips
 from ticketing.payments.service import open_shift
@@ -169,3 +170,19 @@ def test_trips_past_midnight_keep_identities_for_their_new_last_day(session, bri
 def test_the_count_of_trips_is_what_it_was_when_nothing_changed(session, bring, opened):
     before = session.scalar(select(func.count()).select_from(Call))
     assert bring(TABLES) == () and session.scalar(select(func.count()).select_from(Call)) == before
+
+
+def test_two_imports_at_once_are_one_after_the_other(database, tmp_path):
+    feeds = [read_gtfs(folder(tmp_path / name, tables), progress=lambda done, total: None).feed
+             for name, tables in (("a", TABLES), ("b", EARLIER), ("c", TABLES), ("d", EARLIER))]
+    with database.transaction() as session:
+        add_carrier(session, "Viação de Teste", "11.222.333/0001-81", now=NOW, actor=ACTOR)
+        add_vehicle(session, "V-1", None, "teste", two_and_two(46), 0)
+
+    def bring(feed):
+        with database.transaction() as session:
+            return bring_in(session, feed, Choice("feed", state="SC", vehicle="V-1"), now=NOW, actor=ACTOR).new["slot"]
+    with ThreadPoolExecutor(4) as pool:
+        assert sorted(pool.map(bring, feeds)) == [0, 0, 0, 2]
+    with database.reading() as session:
+        assert session.scalar(select(func.count()).select_from(Slot)) == 2
