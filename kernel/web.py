@@ -104,8 +104,8 @@ def public(view: View) -> View:
 def form_page(template: str, problem: DomainError | None = None, **context: Any) -> ResponseReturnValue:
     """A page with forms. Where one was refused it comes again with the refusal's status, `problem`, its `errors` by
     field, and what was `typed`; at first these are None and empty."""
-    shown = render_template(template, problem=problem, errors=problem.fields if problem else {}, typed=request.form,
-                            **context)
+    shown = render_template(template, **{"problem": problem, "errors": problem.fields if problem else {},
+                                         "typed": request.form, **context})
     return make_response(shown, status_of(problem) if problem else 200)
 
 

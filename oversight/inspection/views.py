@@ -4,15 +4,14 @@ A document is posted, so that no address holds it.
 """
 
 from datetime import date
-from typing import Any
 
-from flask import Blueprint, Response, current_app, make_response, render_template, request
+from flask import Blueprint, Response, render_template, request
 from flask.typing import ResponseReturnValue
 
-from kernel.clock import local_date
+from kernel.clock import LEGAL_ZONE, local_date, parse_day
 from kernel.errors import DomainError
 from kernel.spreadsheets import CONTENT_TYPE
-from kernel.web import actor, guard, now, reading, status_of, transaction
+from kernel.web import actor, form_page, guard, now, reading, transaction, vault
 from oversight.inspection import service
 from oversight.inspection.listings import Listing, listing_csv, listing_pdf, read_listing, records_csv
 from oversight.inspection.policy import USUAL_PERIOD
@@ -20,20 +19,19 @@ from ticketing.network import policy as network
 from ticketing.sales.documents import KINDS
 
 blueprint = Blueprint("inspections", __name__, url_prefix="/inspector")
-OFFICIAL_ZONE = "America/Sao_Paulo"  # which day is "today" before a trip is chosen
 
 
 @blueprint.get("")
 @guard("inspect")
 def home() -> ResponseReturnValue:
-    return _home(None)
+    return _home()
 
 
 @blueprint.get("/trips/<int(max=2147483647):trip_id>")
 @guard("inspect")
 def trip(trip_id: int) -> ResponseReturnValue:
     with transaction() as session:
-        sheet = service.look_at_trip(session, trip_id, vault=_vault(), now=now(), actor=actor())
+        sheet = service.look_at_trip(session, trip_id, vault=vault(), now=now(), actor=actor())
         return render_template("inspector/trip.html", sheet=sheet, titles=network.KINDS)
 
 
@@ -61,10 +59,9 @@ def completeness() -> ResponseReturnValue:
     except DomainError as error:
         problem = error
     with reading() as session:
-        page = render_template(
-            "inspector/completeness.html", first=first, last=last, line=line, lines=service.lines(session),
-            found=found or [], by_line=service.by_line(found or []), total=service.total(found or []), problem=problem)
-    return make_response(page, status_of(problem) if problem else 200)
+        return form_page(
+            "inspector/completeness.html", problem, first=first, last=last, line=line, lines=service.lines(session),
+            found=found or [], by_line=service.by_line(found or []), total=service.total(found or []))
 
 
 @blueprint.get("/completeness.csv")
@@ -81,40 +78,36 @@ def documents() -> ResponseReturnValue:
     kind, number, issuer = (request.form.get(f"document_{part}", "") for part in ("kind", "number", "issuer"))
     try:
         with transaction() as session:
-            found = service.look_for_document(session, kind, number, issuer, vault=_vault(), now=now(),
+            found = service.look_for_document(session, kind, number, issuer, vault=vault(), now=now(),
                                               actor=actor())
-            return render_template("inspector/document.html", found=found, kinds=KINDS, problem=None,
-                                   typed=request.form)
+            return render_template("inspector/document.html", found=found, kinds=KINDS, typed=request.form)
     except DomainError as error:
         return _home(error)
 
 
-def _home(problem: DomainError | None) -> ResponseReturnValue:
-    day, line = _day(request.args.get("day", "")), request.args.get("line", "")[:80]
+def _home(problem: DomainError | None = None) -> ResponseReturnValue:
+    day, line = _day("day") or local_date(now(), LEGAL_ZONE), request.args.get("line", "")[:80]
     with reading() as session:
-        page = render_template(
-            "inspector/home.html", day=day, line=line, lines=service.lines(session), kinds=KINDS, typed=request.form,
-            trips=service.trips_on(session, day, line), problem=problem)
-    return make_response(page, status_of(problem) if problem else 200)
+        return form_page("inspector/home.html", problem, day=day, line=line, lines=service.lines(session), kinds=KINDS,
+                         trips=service.trips_on(session, day, line))
 
 
 def _taken(trip_id: int, form: str) -> Listing:
     with transaction() as session:
-        sheet = service.look_at_trip(session, trip_id, vault=_vault(), taken_as=form, now=now(), actor=actor())
+        sheet = service.look_at_trip(session, trip_id, vault=vault(), taken_as=form, now=now(), actor=actor())
         return read_listing(sheet, now=now(), actor=actor())
 
 
 def _records(first: date, last: date, line: str, form: str) -> list[service.TripRecord]:
     with transaction() as session:
-        return service.completeness(session, first, last, line, vault=_vault(), taken_as=form, now=now(),
+        return service.completeness(session, first, last, line, vault=vault(), taken_as=form, now=now(),
                                     actor=actor())
 
 
 def _period() -> tuple[date, date, str]:
     """What the address asks for; a day that is missing or cannot be read is filled in: the 30 days up to today."""
-    last = _day(request.args.get("until", ""))
-    usual = last - min(USUAL_PERIOD, last - date.min)
-    return _day(request.args.get("from", ""), usual), last, request.args.get("line", "")[:80]
+    last = _day("until") or local_date(now(), LEGAL_ZONE)
+    return _day("from") or last - USUAL_PERIOD, last, request.args.get("line", "")[:80]
 
 
 def _file(content: bytes, content_type: str, name: str) -> Response:
@@ -122,12 +115,5 @@ def _file(content: bytes, content_type: str, name: str) -> Response:
         "Content-Disposition": f'attachment; filename="{name}"'})
 
 
-def _day(text: str, otherwise: date | None = None) -> date:
-    try:
-        return date.fromisoformat(text)
-    except ValueError:
-        return otherwise or local_date(now(), OFFICIAL_ZONE)
-
-
-def _vault() -> Any:
-    return current_app.extensions["vault"]
+def _day(name: str) -> date | None:
+    return parse_day(request.args.get(name, ""))

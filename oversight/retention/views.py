@@ -3,13 +3,11 @@
 The service opens its own transactions here, because the vault's file has to be written between them.
 """
 
-from typing import Any
-
-from flask import Blueprint, current_app, flash, make_response, redirect, render_template, request, url_for
+from flask import Blueprint, flash, redirect, request, url_for
 from flask.typing import ResponseReturnValue
 
 from kernel.errors import DomainError
-from kernel.web import actor, guard, now, read, reading, status_of
+from kernel.web import actor, database, form_page, guard, now, read, reading, vault
 from oversight.retention import service
 from oversight.retention.schemas import HoldForm, ReleaseForm
 from ticketing.network.service import load_journey
@@ -20,13 +18,13 @@ blueprint = Blueprint("holds", __name__, url_prefix="/office")
 @blueprint.get("/holds")
 @guard("hold_identities")
 def holds() -> ResponseReturnValue:
-    return _list(None, "")
+    return _list()
 
 
 @blueprint.get("/trips/<int(max=2147483647):trip_id>/hold")
 @guard("hold_identities")
 def trip(trip_id: int) -> ResponseReturnValue:
-    return _form(trip_id, None)
+    return _form(trip_id)
 
 
 @blueprint.post("/trips/<int(max=2147483647):trip_id>/hold")
@@ -34,7 +32,7 @@ def trip(trip_id: int) -> ResponseReturnValue:
 def place(trip_id: int) -> ResponseReturnValue:
     try:
         asked = read(HoldForm(), request.form)
-        code = service.place_hold(_database(), _vault(), trip_id, asked["reason"], asked["ends_on"], now=now(),
+        code = service.place_hold(database(), vault(), trip_id, asked["reason"], asked["ends_on"], now=now(),
                                   actor=actor())
     except DomainError as error:
         return _form(trip_id, error)
@@ -47,7 +45,7 @@ def place(trip_id: int) -> ResponseReturnValue:
 def release(code: str) -> ResponseReturnValue:
     try:
         read(ReleaseForm(), request.form)
-        released = service.release_hold(_database(), _vault(), code, now=now(), actor=actor())
+        released = service.release_hold(database(), vault(), code, now=now(), actor=actor())
     except DomainError as error:
         return _list(error, code)
     flash(f"Guarda {code} encerrada. Identidades de volta ao seu prazo: {released.kept}. "
@@ -55,25 +53,12 @@ def release(code: str) -> ResponseReturnValue:
     return redirect(url_for(".holds"), 303)
 
 
-def _list(problem: DomainError | None, code: str) -> ResponseReturnValue:
+def _list(problem: DomainError | None = None, code: str = "") -> ResponseReturnValue:
     with reading() as session:
-        page = render_template(
-            "office/holds.html", held=service.holds(session, in_force=True), problem=problem, refused=code,
-            ended=service.holds(session, in_force=False), errors=problem.fields if problem else {})
-    return make_response(page, status_of(problem) if problem else 200)
+        return form_page("office/holds.html", problem, held=service.holds(session, in_force=True), refused=code,
+                         ended=service.holds(session, in_force=False))
 
 
-def _form(trip_id: int, problem: DomainError | None) -> ResponseReturnValue:
+def _form(trip_id: int, problem: DomainError | None = None) -> ResponseReturnValue:
     with reading() as session:
-        journey = load_journey(session, trip_id)
-        page = render_template("office/hold.html", journey=journey, problem=problem, typed=request.form,
-                               errors=problem.fields if problem else {})
-    return make_response(page, status_of(problem) if problem else 200)
-
-
-def _database() -> Any:
-    return current_app.extensions["database"]
-
-
-def _vault() -> Any:
-    return current_app.extensions["vault"]
+        return form_page("office/hold.html", problem, journey=load_journey(session, trip_id))

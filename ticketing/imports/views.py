@@ -6,14 +6,14 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
-from flask import Blueprint, jsonify, make_response, render_template, request
+from flask import Blueprint, jsonify, request
 from flask.typing import ResponseReturnValue
 from flask_login import current_user
 from werkzeug.datastructures import FileStorage
 from werkzeug.utils import secure_filename
 
 from kernel.errors import DomainError, InvalidInput
-from kernel.web import actor, guard, now, read, reading, status_of, transaction, wants_json
+from kernel.web import actor, form_page, guard, now, read, reading, transaction, wants_json
 from ticketing.imports import intake
 from ticketing.imports.changes import KINDS
 from ticketing.imports.fares import Act
@@ -42,7 +42,7 @@ def allow_a_file(_endpoint: str | None, _values: dict[str, Any] | None) -> None:
 @blueprint.get("/imports")
 @guard("run_trips")
 def page() -> ResponseReturnValue:
-    return _page(None)
+    return _page()
 
 
 @blueprint.post("/imports")
@@ -67,16 +67,14 @@ def upload() -> ResponseReturnValue:
     return _page(None, taken.refused, brought=brought, name=name)
 
 
-def _page(problem: DomainError | None, refused: tuple[Refused, ...] = (), *, brought: intake.Brought | None = None,
-          name: str = "") -> ResponseReturnValue:
+def _page(problem: DomainError | None = None, refused: tuple[Refused, ...] = (), *,
+          brought: intake.Brought | None = None, name: str = "") -> ResponseReturnValue:
     with reading() as session:
-        shown = render_template(
-            "office/imports.html", problem=problem, errors=problem.fields if problem else {},
-            typed=request.form if problem else {}, refused=refused, most=MOST_SHOWN, brought=brought, name=name,
-            kinds=intake.KINDS, states=[(state, state) for state in ZONES],
+        return form_page(
+            "office/imports.html", problem, typed=request.form if problem else {}, refused=refused, most=MOST_SHOWN,
+            brought=brought, name=name, kinds=intake.KINDS, states=[(state, state) for state in ZONES],
             vehicles=[(code, code) for code in settings.vehicle_codes(session)],
             carriers=settings.carriers(session), tables=TABLES, what=KINDS)
-    return make_response(shown, status_of(problem) if problem else 200)
 
 
 @contextmanager

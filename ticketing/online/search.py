@@ -6,7 +6,7 @@ from datetime import date, datetime, timedelta
 
 from sqlalchemy.orm import Session
 
-from kernel.clock import local_date
+from kernel.clock import LEGAL_ZONE, local_date
 from kernel.errors import InvalidInput, RuleViolation
 from ticketing.network.service import ServedPlace, courses, places_served
 from ticketing.online.policy import FURTHEST_SEARCH_DAYS, match_places
@@ -60,7 +60,7 @@ def read_search(places: Sequence[ServedPlace], origin: str, destination: str, da
         if typed.strip() and not found[field]:
             faults[field] = "Nenhuma linha passa por esse lugar. Escolha um da lista."
     wanted_day = _day(day)
-    today = local_date(now, min(found["from"][0].zones)) if found["from"] else local_date(now, "America/Sao_Paulo")
+    today = local_date(now, min(found["from"][0].zones)) if found["from"] else local_date(now, LEGAL_ZONE)
     if wanted_day is None or not today <= wanted_day <= today + timedelta(days=FURTHEST_SEARCH_DAYS):
         faults["day"] = "Escolha hoje ou um dia à frente."
     if not faults and len(found["from"]) == 1 and found["from"] == found["to"]:

@@ -8,7 +8,7 @@ from typing import Any
 from flask import Blueprint, current_app, redirect, render_template, request, url_for
 from flask.typing import ResponseReturnValue
 
-from kernel.clock import local_date
+from kernel.clock import LEGAL_ZONE, local_date
 from kernel.errors import Conflict, DomainError
 from kernel.login import limiter
 from kernel.repeats import body_hash, claim
@@ -19,10 +19,8 @@ from ticketing.online.schemas import BookingForm
 from ticketing.sales.schemas import StretchForm
 from ticketing.sales.service import new_code
 from ticketing.seats import service as seats
-from ticketing.seats.policy import stretch_mask
 
 blueprint = Blueprint("shop", __name__, url_prefix="/")
-HERE = "America/Sao_Paulo"  # what day it is, as long as nobody has said from where
 
 
 @blueprint.get("/")
@@ -90,7 +88,7 @@ def _numbers(typed: Sequence[str]) -> list[int]:
 
 
 def _search_page(towns: Sequence[ServedPlace], problem: DomainError | None) -> ResponseReturnValue:
-    today = local_date(now(), HERE)
+    today = local_date(now(), LEGAL_ZONE)
     return form_page("passenger/search.html", problem, places=[policy.label(one) for one in towns], asked=request.args,
                      today=today, last=today + timedelta(days=policy.FURTHEST_SEARCH_DAYS))
 
@@ -139,20 +137,12 @@ def _state(one: search.Option) -> tuple[str, str] | None:
 def _seat_page(form: dict[str, Any], selected: Sequence[int], problem: DomainError | None) -> ResponseReturnValue:
     with reading() as session:
         quoted = service.quote(session, form["trip"], form["board"], form["alight"], now=now())
-        states = _seat_states(session, quoted.journey)
+        states = seats.seat_states(session, quoted.journey, now=now())
         return form_page(
             "passenger/seats.html", problem, quoted=quoted, journey=quoted.journey, states=states,
             selected=[seat for seat in selected if states.get(seat, "free") == "free"], most=policy.MOST_SEATS,
             free=sum(states.get(seat, "free") == "free" for seat in quoted.journey.layout.seats_for_sale),
             key=secrets.token_hex(16), back=_back(quoted.journey))
-
-
-def _seat_states(session: Any, journey: Journey) -> dict[int, str]:
-    taken = seats.taken_seats(session, journey.trip.id, now=now())
-    wanted = stretch_mask(journey.board_seq, journey.alight_seq)
-    states = {seat: "held" for seat, mask in taken.held.items() if mask & wanted}
-    states.update({seat: "sold" for seat, mask in taken.sold.items() if mask & wanted})
-    return states
 
 
 def _back(journey: Journey) -> str:

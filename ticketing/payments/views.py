@@ -4,7 +4,7 @@ lists of shifts and of money that is to go back."""
 from collections.abc import Callable
 from typing import Any
 
-from flask import Blueprint, Response, current_app, flash, make_response, redirect, render_template, request, url_for
+from flask import Blueprint, Response, current_app, flash, redirect, render_template, request, url_for
 from flask.typing import ResponseReturnValue
 from flask_login import current_user
 
@@ -13,7 +13,7 @@ from kernel.errors import Conflict, DomainError, InvalidInput
 from kernel.filters import local
 from kernel.money import Money, parse_money
 from kernel.spreadsheets import CONTENT_TYPE, Cell, table
-from kernel.web import actor, guard, now, reading, status_of, transaction
+from kernel.web import actor, form_page, guard, now, reading, transaction, whole
 from ticketing.network import service as network
 from ticketing.network.models import Stop
 from ticketing.payments import payouts as returns
@@ -35,7 +35,7 @@ CONFIRMED = {  # what the agent is told about each outcome
 @blueprint.get("/counter/shift")
 @guard("keep_till")
 def shift() -> ResponseReturnValue:
-    return _page(None)
+    return _page()
 
 
 @blueprint.post("/counter/shift/open")
@@ -44,7 +44,7 @@ def open_shift() -> ResponseReturnValue:
     try:
         opening = _amount("opening_float")
         with transaction() as session:
-            stop = network.stop(session, _stop_id(request.form.get("stop_id", "")))
+            stop = network.stop(session, whole(request.form.get("stop_id", "")) or 0)
             service.open_shift(session, stop_id=stop.id, opening_float=opening, now=now(), actor=actor())
     except DomainError as error:
         return _page(error)
@@ -93,7 +93,7 @@ def _shift_row(report: service.ShiftReport, stop: Stop) -> tuple[Cell, ...]:
 @blueprint.get("/counter/pix")
 @guard("sell")
 def pix() -> ResponseReturnValue:
-    return _pix_page(None)
+    return _pix_page()
 
 
 @blueprint.post("/counter/pix")
@@ -115,7 +115,7 @@ def confirm_pix() -> ResponseReturnValue:
 @blueprint.get("/office/payouts")
 @guard("review_tills")
 def payouts() -> ResponseReturnValue:
-    return _payouts_page(None, None)
+    return _payouts_page()
 
 
 @blueprint.post("/office/payouts/<int(max=2147483647):payout_id>/bank")
@@ -150,20 +150,16 @@ def _decide(payout_id: int, decision: Callable[[Any], None], done: str) -> Respo
     return redirect(url_for(".payouts"), 303)
 
 
-def _payouts_page(problem: DomainError | None, opened: int | None) -> ResponseReturnValue:
+def _payouts_page(problem: DomainError | None = None, opened: int | None = None) -> ResponseReturnValue:
     desk = _desk()
     with reading() as session:
-        shown = render_template(
-            "office/payouts.html", problem=problem, opened=opened, typed=request.form,
-            payouts=[(row, returns.waits_for_person(row)) for row in returns.open_payouts(session)],
-            errors=problem.fields if problem else {}, listens=desk is not None and desk.bank.listens)
-    return make_response(shown, status_of(problem) if problem else 200)
+        return form_page(
+            "office/payouts.html", problem, opened=opened, listens=desk is not None and desk.bank.listens,
+            payouts=[(row, returns.waits_for_person(row)) for row in returns.open_payouts(session)])
 
 
-def _pix_page(problem: DomainError | None) -> ResponseReturnValue:
-    page = render_template("counter/pix.html", problem=problem, typed=request.form,
-                           errors=problem.fields if problem else {}, by_hand=current_app.config["PIX_BY_HAND"])
-    return make_response(page, status_of(problem) if problem else 200)
+def _pix_page(problem: DomainError | None = None) -> ResponseReturnValue:
+    return form_page("counter/pix.html", problem, by_hand=current_app.config["PIX_BY_HAND"])
 
 
 def _desk() -> Desk | None:
@@ -171,19 +167,13 @@ def _desk() -> Desk | None:
     return desk
 
 
-def _page(problem: DomainError | None) -> ResponseReturnValue:
+def _page(problem: DomainError | None = None) -> ResponseReturnValue:
     with reading() as session:
         current = service.current_shift(session, actor())
         options = [(stop.id, f"{stop.place.name}: {stop.name}") for stop in network.stops_served(session)]
-        page = render_template(
-            "counter/shift.html", shift=current, options=options, own_stop=current_user.stop_id, typed=request.form,
-            stop=network.stop(session, current.stop_id) if current else None, problem=problem,
-            errors=problem.fields if problem else {})
-    return make_response(page, status_of(problem) if problem else 200)
-
-
-def _stop_id(text: str) -> int:
-    return int(text) if text.isascii() and text.isdigit() and len(text) < 10 else 0  # what no list offers is no stop
+        return form_page(
+            "counter/shift.html", problem, shift=current, options=options, own_stop=current_user.stop_id,
+            stop=network.stop(session, current.stop_id) if current else None)
 
 
 def _amount(field: str) -> Money:

@@ -23,7 +23,6 @@ from ticketing.sales import identities, service
 from ticketing.sales.documents import KINDS
 from ticketing.sales.schemas import HoldForm, SaleForm
 from ticketing.seats import service as seats
-from ticketing.seats.policy import stretch_mask
 from ticketing.tariffs.service import price
 
 blueprint = Blueprint("counter", __name__, url_prefix="/counter")
@@ -212,10 +211,7 @@ def _offer(session: Any, wanted: Mapping[str, str], problem: DomainError | None)
 
 
 def _seat_states(session: Any, journey: Journey, own_hold: str) -> tuple[dict[int, str], tuple[int, ...]]:
-    taken = seats.taken_seats(session, journey.trip.id, now=now())
-    wanted = stretch_mask(journey.board_seq, journey.alight_seq)
-    states = {seat: "held" for seat, mask in taken.held.items() if mask & wanted}
-    states.update({seat: "sold" for seat, mask in taken.sold.items() if mask & wanted})
+    states = seats.seat_states(session, journey, now=now())
     own = seats.held_seat(session, own_hold, actor=actor(), now=now())
     if own is not None:
         states[own] = "mine"

@@ -21,7 +21,7 @@ from ticketing.network.models import Call, Line, Stop, Trip, Vehicle
 from ticketing.network.policy import HIGHEST_SEAT, read_layout, standing_numbers
 from ticketing.network.service import Journey
 from ticketing.seats.models import LegNumber, SeatHold, SeatLeg
-from ticketing.seats.policy import capacity_citation, check_seat, choose_seat, free_seats
+from ticketing.seats.policy import capacity_citation, check_seat, choose_seat, free_seats, stretch_mask
 
 SWEPT_AT_ONCE = 200
 
@@ -67,6 +67,14 @@ def taken_seats(session: Session, trip_id: int, *, now: datetime) -> Taken:
         masks = sold if until is None else held
         masks[seat] = masks.get(seat, 0) | 1 << leg
     return Taken(sold, held)
+
+
+def seat_states(session: Session, journey: Journey, *, now: datetime) -> dict[int, str]:
+    """The numbers that are "sold" or "held" on any leg of the journey; what is not there is free."""
+    taken = taken_seats(session, journey.trip.id, now=now)
+    wanted = stretch_mask(journey.board_seq, journey.alight_seq)
+    held = {seat: "held" for seat, mask in taken.held.items() if mask & wanted}
+    return held | {seat: "sold" for seat, mask in taken.sold.items() if mask & wanted}
 
 
 @dataclass(frozen=True, slots=True)
