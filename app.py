@@ -12,6 +12,9 @@ from jinja2 import StrictUndefined
 from limits.errors import ConfigurationError
 from werkzeug.middleware.proxy_fix import ProxyFix
 
+from boarding.devices import api as devices_api
+from boarding.devices import enrolment
+from boarding.devices import views as devices
 from boarding.doors import views as doors
 from boarding.passes import api as passes_api
 from boarding.passes import views as passes
@@ -151,15 +154,16 @@ def _rooms(app: Flask) -> None:
     app.register_blueprint(passes.counter)
     app.register_blueprint(doors.blueprint)
     app.register_blueprint(doors.office)
+    app.register_blueprint(devices.blueprint)
     app.register_blueprint(inspections.blueprint)
     app.register_blueprint(holds.blueprint)
 
 
 def _interface(app: Flask) -> None:
     """The JSON interface under /api/v1, and whose tokens it takes."""
-    for module in (openapi, search_api, sales_api, refunds_api, passes_api):
+    for module in (openapi, search_api, sales_api, refunds_api, passes_api, devices_api):
         app.register_blueprint(module.blueprint)
-    api.started(app, [partners.find_caller])
+    api.started(app, [partners.find_caller, enrolment.find_device])
 
 
 def _commands(app: Flask) -> None:

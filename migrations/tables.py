@@ -1,5 +1,6 @@
 """Every table of the product, gathered for migrations and their tests."""
 
+from boarding.devices import models as devices
 from boarding.doors import models as doors
 from boarding.passes import models as passes
 from kernel import audit, auth, jobs, outbox, partners, repeats
@@ -14,7 +15,7 @@ from ticketing.seats import models as seats
 from ticketing.tariffs import models as tariffs
 
 ROOMS = (audit, auth, jobs, outbox, partners, repeats, network, tariffs, seats, sales, payments, online, passes, doors,
-         windows, retention)
+         devices, windows, retention)
 APPEND_ONLY = ("audit_entry", "ledger_entry", "scan", "document_check", "tariff", "section_fare", "fare_line",
-               "refund", "receipt")
+               "refund", "receipt", "device_record", "quarantined_record")
 metadata = Base.metadata

@@ -24,6 +24,7 @@ NAMED_FILES = {  # a module named for what it is, where a leaf has a thing of it
     "ticketing/online": {"search", "purchases"},
     "boarding/passes": {"signing", "drawing", "paper", "typesetting"},
     "boarding/doors": {"manifest"},
+    "boarding/devices": {"enrolment", "sealed"},
     "oversight/inspection": {"listings"},
 }
 LONGEST_FILE = 300

@@ -18,7 +18,7 @@ USER_OF_ROLE = {"agent": "counter", "supervisor": "counter", "driver": "driver",
                 "inspector": "inspector"}
 OPEN_TO_EVERYBODY = {
     "/", "/login", "/logout", "/health", "/passes", "/passes/sw.js", "/passes/<code>/<link>", "/passes/<code>/<link>/image.png",
-    "/api/v1/openapi.json", "/passes/<code>/<link>/print", "/passes/<code>/<link>/ticket.pdf", "/driver/scanner/worker.js",
+    "/api/v1/openapi.json", "/api/v1/devices", "/passes/<code>/<link>/print", "/passes/<code>/<link>/ticket.pdf", "/driver/scanner/worker.js",
     "/departures", "/bookings", "/bookings/new", *(f"/bookings/<code>/<link>{step}" for step in (
         "", "/state", "/passengers", "/payment", "/check", "/extension", "/cancellation", "/demonstration")),
     "/trips/<code>/<link>", "/trips/<code>/<link>/tickets/<ticket>/refund", "/hooks/pix",

@@ -229,6 +229,15 @@ def board_ticket(session: Session, ticket_id: int, seq: int, *, now: datetime, a
     return rows_changed(moved) == 1
 
 
+def move_boarding(session: Session, ticket_id: int, seq: int | None, *, now: datetime, actor: str) -> None:
+    """Tell another first boarding of a boarded ticket, from a phone's log that came later; none (it was undone) where
+    `seq` is None."""
+    told = {"status": "sold", "boarded_at": None, "boarded_seq": None, "boarded_by": None} if seq is None else {
+        "boarded_at": now, "boarded_seq": seq, "boarded_by": actor}
+    session.execute(update(Ticket).where(Ticket.id == ticket_id, Ticket.status == "boarded").values(told)
+                    .execution_options(synchronize_session=False))
+
+
 def release_ticket(session: Session, ticket: Ticket, old: Sequence[str], new: str) -> None:
     """Move a ticket to `refunded` or `voided` and free its legs. Raises Conflict when it is in no `old` status."""
     moved = session.execute(update(Ticket).where(Ticket.id == ticket.id, Ticket.status.in_(old)).values(status=new)
