@@ -5,6 +5,7 @@ from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
 from datetime import timedelta
 
+import httpx
 import pytest
 from sqlalchemy import func, select
 
@@ -16,6 +17,7 @@ from tests.ticketing.pix import MINUTE, books, look, payouts
 from tests.world import build, open_till, order
 from ticketing.online import service as online
 from ticketing.online.models import PendingBooking
+from ticketing.payments import bankapi
 from ticketing.payments.models import LedgerEntry, Payout, Receipt
 from ticketing.sales.models import Booking, Ticket
 from ticketing.sales.service import sell
@@ -25,7 +27,8 @@ FAULTS = {"GET cob": [503, "garbage", None, 500], "GET list": [503, None, "garba
 
 
 @pytest.fixture
-def settings(settings, bank):
+def settings(settings, bank, monkeypatch):
+    monkeypatch.setattr(bankapi, "TIMEOUT", httpx.Timeout(5, read=0.4))  # before the application opens its bank
     return replace(settings, pix={
         "PIX_PROVIDER": "bank", "PIX_KEY": KEY, "PIX_NAME": "Viação de Teste", "PIX_CITY": "Criciúma",
         "PIX_BASE_URL": bank.url, "PIX_TOKEN_URL": f"{bank.url}/oauth/token", "PIX_CLIENT_ID": "embarque",
@@ -41,7 +44,7 @@ def world(app):
 
 
 @pytest.fixture
-def real(app, monkeypatch):
+def real(app):
     """The application's own desk: its bank is the one on the loopback, its sales are real."""
     return app.extensions["pix_desk"]
 
