@@ -11,7 +11,7 @@ from kernel.money import Money
 from tests.instants import NOW
 from tests.world import CASH, PERSON, build, open_till, order
 from ticketing.payments.models import LedgerEntry, Shift
-from ticketing.payments.service import Means, close_shift, open_shift, shift_report
+from ticketing.payments.service import Means, close_shift, move_money, open_shift, shift_report
 from ticketing.sales import identities, service
 from ticketing.sales.models import FareLine, Identity, Ticket
 from ticketing.seats import service as seats
@@ -174,6 +174,15 @@ def test_one_card_slip_pays_for_one_sale(session, sell):
     with pytest.raises(Conflict) as refusal:
         sell(means=Means("card", "123456"), seat=6)
     assert refusal.value.code == "slip_used"
+
+
+def test_one_reversal_slip_gives_one_price_back(session, sell):
+    first, second = (sell(means=Means("card", number), seat=seat).tickets[0] for number, seat in (("1", 5), ("2", 6)))
+    service.void_ticket(session, first, Means("card", "REV-1"), "engano", supervisor=False, now=NOW, actor="agent")
+    with pytest.raises(Conflict) as refusal:
+        move_money(session, "refund", Means("card", "REV-1"), Money(-100), subject=second, now=NOW, actor="agent")
+    assert refusal.value.code == "slip_used"
+    move_money(session, "refund", Means("card", "2"), Money(-100), subject=second, now=NOW, actor="agent")  # the sale's own
 
 
 def test_a_departed_stop_sells_no_more(session, sell, world, vault):

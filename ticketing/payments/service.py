@@ -139,10 +139,16 @@ def move_money(session: Session, kind: Kind, means: Means, amount: Money, *, sub
         raise _no_shift()
     if in_drawer < ZERO and shift.cash < ZERO:
         raise Conflict("drawer_short", "Não há dinheiro suficiente no caixa para devolver. Reforce o caixa.")
-    if not _insert_entry(session, {**row, "shift_id": shift.id}):
+    if _gave_back_before(session, kind, means) or not _insert_entry(session, {**row, "shift_id": shift.id}):
         raise Conflict("slip_used", "Este comprovante da maquininha já foi usado. Confira o número.",
                        fields={"reference": "Este comprovante já foi usado."})
     return int(shift.id)
+
+
+def _gave_back_before(session: Session, kind: Kind, means: Means) -> bool:
+    """Whether this slip of a reversal stands for money back already, be it a void's or a refund's."""
+    return kind != "sale" and means.method == "card" and session.scalar(select(LedgerEntry.id).where(
+        LedgerEntry.kind.in_(("void", "refund")), LedgerEntry.reference == means.reference).limit(1)) is not None
 
 
 def _no_shift() -> Conflict:
