@@ -37,11 +37,6 @@ def qr_image(text: str, ecc: Ecc = "M", module: int = 8) -> Image.Image:
     return small.resize((len(rows) * module, len(rows) * module), Image.Resampling.NEAREST)
 
 
-def qr_png(text: str, ecc: Ecc = "M", module: int = 8) -> bytes:
-    """The code alone as PNG."""
-    return _png(qr_image(text, ecc, module))
-
-
 def qr_svg(text: str, ecc: Ecc = "M", title: str = "QR do bilhete") -> str:
     """The code as one inline SVG element: black on its own white ground, one run of modules a subpath.
 

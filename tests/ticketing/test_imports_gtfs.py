@@ -8,7 +8,7 @@ from decimal import Decimal
 import pytest
 
 from ticketing.imports.gtfs import read_gtfs
-from ticketing.imports.policy import runs_on
+from ticketing.network.policy import runs_on
 
 TABLES = {
     "agency.txt": "agency_id,agency_name,agency_timezone\nD,Viação Demonstração,America/Sao_Paulo\n",
@@ -24,6 +24,11 @@ TABLES = {
                     "UTEIS,1,1,1,1,1,0,0,20260101,20261231\n",
     "calendar_dates.txt": "service_id,date,exception_type\nUTEIS,20260218,2\n",
 }
+
+
+def runs(slot, day):
+    return runs_on(day, valid_from=slot.valid_from, valid_until=slot.valid_until, weekdays=slot.weekdays,
+                   exception=slot.exceptions.get(day))
 
 
 def with_rows(**added):
@@ -77,7 +82,7 @@ def test_a_folder_gives_stops_lines_patterns_and_slots(tmp_path):
     assert all(call.estimated for one in feed.patterns for call in one.calls)
     assert [(slot.code, slot.weekdays, slot.valid_from, slot.valid_until) for slot in feed.slots] == [
         ("T1", 0b11111, date(2026, 1, 1), date(2026, 12, 31)), ("T2", 0b11111, date(2026, 1, 1), date(2026, 12, 31))]
-    assert not runs_on(feed.slots[0], date(2026, 2, 18))
+    assert not runs(feed.slots[0], date(2026, 2, 18))
 
 
 def test_progress_ends_with_every_byte_read(tmp_path):
@@ -139,7 +144,7 @@ def test_times_past_midnight_belong_to_the_day_the_trip_began(tmp_path):
                                             stop_times="T10,24:10:00,24:10:00,FLN,1\nT10,33:45:00,33:45:00,XAP,2"))).feed.slots
     assert slots[1].times == ((80100, 80100), (95100, 96000))
     assert slots[2].times == ((87000, 87000), (121500, 121500))
-    assert runs_on(slots[2], date(2026, 3, 6)) and not runs_on(slots[2], date(2026, 3, 7))
+    assert runs(slots[2], date(2026, 3, 6)) and not runs(slots[2], date(2026, 3, 7))
 
 
 def test_a_loop_keeps_each_of_its_calls(tmp_path):
@@ -155,7 +160,7 @@ def test_without_a_calendar_exactly_the_listed_dates_run(tmp_path):
     tables = without("calendar.txt") | {"calendar_dates.txt": "service_id,date,exception_type\n"
                                         "UTEIS,20260310,1\nUTEIS,20260312,1\nUTEIS,20260315,1\n"}
     slot = read(folder(tmp_path, tables)).feed.slots[0]
-    assert [day for day in range(1, 32) if runs_on(slot, date(2026, 3, day))] == [10, 12, 15]
+    assert [day for day in range(1, 32) if runs(slot, date(2026, 3, day))] == [10, 12, 15]
     assert (slot.valid_from, slot.valid_until) == (date(2026, 3, 10), date(2026, 3, 15))
 
 

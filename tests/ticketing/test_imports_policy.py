@@ -18,7 +18,6 @@ from ticketing.imports.policy import (
     pattern,
     period,
     rehearse,
-    runs_on,
 )
 
 MONDAY = date(2026, 3, 2)
@@ -75,21 +74,6 @@ def test_a_filled_time_never_leaves_its_timed_neighbours():
     filled = fill_times([(0, 50), None, None, (70, 70)], [Decimal(0), Decimal(1), Decimal(2), Decimal(3)])
     assert filled == ((0, 50), (60, 60), (60, 60), (70, 70))
     assert fill_times([(10, 10), None, (20, 20)], [Decimal(0), Decimal(1), Decimal(2)])[1] == (10, 10)
-
-
-@pytest.mark.parametrize(("day", "runs"), [
-    (MONDAY - timedelta(days=3), False),  # a Friday before the period
-    (MONDAY, True), (MONDAY + timedelta(days=4), True),
-    (MONDAY + timedelta(days=5), False),  # Saturday
-    (MONDAY + timedelta(days=1), False),  # taken out
-    (MONDAY + timedelta(days=6), True),   # put in, a Sunday
-    (MONDAY + timedelta(days=20), True),  # put in after the period
-    (MONDAY + timedelta(days=14), False),
-])
-def test_an_exception_decides_before_period_and_weekday(day, runs):
-    exceptions = {MONDAY + timedelta(days=1): False, MONDAY + timedelta(days=6): True,
-                  MONDAY + timedelta(days=20): True}
-    assert runs_on(slot(MONDAY, MONDAY + timedelta(days=13), exceptions=exceptions), day) is runs
 
 
 @pytest.mark.parametrize("days_ago", [60, 61, 66, 67, 4000])

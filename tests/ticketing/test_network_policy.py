@@ -1,4 +1,4 @@
-from datetime import date, datetime
+from datetime import date, timedelta
 from decimal import Decimal
 from typing import NamedTuple
 from zoneinfo import ZoneInfo, reset_tzpath
@@ -14,11 +14,13 @@ from ticketing.network.policy import (
     check_title,
     km_between,
     read_layout,
+    runs_on,
     seat_words,
     standing_numbers,
 )
 
 START = date(2026, 3, 15)
+MONDAY = date(2026, 3, 2)
 
 
 class Title(NamedTuple):
@@ -202,3 +204,19 @@ def test_capacity_counts_standing_places_where_the_line_allows_them(standing, al
 @pytest.mark.parametrize(("seat", "words"), [(1, "1"), (200, "200"), (201, "em pé 1"), (255, "em pé 55"), (0, None)])
 def test_a_place_is_said_as_seat_or_standing(seat, words):
     assert seat_words(seat) == words
+
+
+@pytest.mark.parametrize(("day", "runs"), [
+    (MONDAY - timedelta(days=3), False),  # a Friday before the period
+    (MONDAY, True), (MONDAY + timedelta(days=4), True),
+    (MONDAY + timedelta(days=5), False),  # Saturday
+    (MONDAY + timedelta(days=1), False),  # taken out
+    (MONDAY + timedelta(days=6), True),   # put in, a Sunday
+    (MONDAY + timedelta(days=20), True),  # put in after the period
+    (MONDAY + timedelta(days=14), False),
+])
+def test_an_exception_decides_before_period_and_weekday(day, runs):
+    exceptions = {MONDAY + timedelta(days=1): False, MONDAY + timedelta(days=6): True,
+                  MONDAY + timedelta(days=20): True}
+    assert runs_on(day, valid_from=MONDAY, valid_until=MONDAY + timedelta(days=13), weekdays=0b0011111,
+                   exception=exceptions.get(day)) is runs

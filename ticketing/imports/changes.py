@@ -14,7 +14,7 @@ from sqlalchemy.orm import Session
 from kernel.clock import local_date
 from kernel.db import Base
 from ticketing.network.models import Call, Line, Pattern, PatternCall, Slot, Trip
-from ticketing.network.service import call_rows, cancel_trip, runs_on, trip_row
+from ticketing.network.service import call_rows, cancel_trip, slot_runs, trip_row
 from ticketing.online.models import PendingBooking
 from ticketing.sales.models import Ticket
 from ticketing.seats.models import SeatHold
@@ -125,7 +125,7 @@ def _plans(session: Session, lines: Sequence[int], now: datetime) -> Iterator[_P
     for trip, slot in session.execute(select(Trip, Slot).join(Slot, Trip.slot_id == Slot.id).where(*ahead)
                                       .order_by(Trip.service_date, Trip.id)).all():
         course = courses[slot.pattern_id]
-        if not runs_on(slot, trip.service_date):
+        if not slot_runs(slot, trip.service_date):
             yield _Plan(trip, slot, {}, None, frozenset({"calendar"}))
             continue
         calls = call_rows(slot, course, trip.service_date)

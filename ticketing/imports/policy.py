@@ -109,13 +109,6 @@ class ReadResult:
     refused: tuple[Refused, ...]
 
 
-def runs_on(slot: FeedSlot, day: date) -> bool:
-    """Whether the slot departs on that service day; an exception decides before the period and the weekdays."""
-    if day in slot.exceptions:
-        return slot.exceptions[day]
-    return slot.valid_from <= day <= slot.valid_until and bool(slot.weekdays >> day.weekday() & 1)
-
-
 def estimated_km(here: FeedStop, there: FeedStop) -> Decimal:
     """Great-circle kilometres × 1.25 to one decimal, half up, and never below 0.1: two calls are never one place.
 

@@ -180,6 +180,16 @@ def seat_words(seat: int) -> str | None:
     return str(seat) if seat else None
 
 
+def runs_on(day: date, *, valid_from: date, valid_until: date, weekdays: int, exception: bool | None) -> bool:
+    """Whether a departure of the timetable runs on a service day; its exception for that day, if any, decides alone.
+
+    `weekdays` has bit 0 for Monday.
+    """
+    if exception is not None:
+        return exception
+    return valid_from <= day <= valid_until and bool(weekdays >> day.weekday() & 1)
+
+
 def capacity(layout: SeatLayout, standing_places: int, *, standing_allowed: bool) -> int:
     """How many passengers may be aboard at once: seats for sale, and standing places where the line allows them."""
     return len(layout.seats_for_sale) + (standing_places if standing_allowed else 0)

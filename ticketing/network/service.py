@@ -35,6 +35,7 @@ from ticketing.network.policy import (
     check_stretch,
     km_between,
     read_layout,
+    runs_on,
 )
 
 LONGEST_OPEN_DAYS = 400
@@ -156,12 +157,10 @@ def close_trips(session: Session, *, now: datetime, actor: str) -> int:
     return closed
 
 
-def runs_on(slot: Slot, day: date) -> bool:
-    """Whether the timetable slot runs on a service day; an exception wins over the weekday and the period."""
-    told = slot.exceptions.get(day.isoformat())
-    if told is not None:
-        return bool(told)
-    return slot.valid_from <= day <= slot.valid_until and bool(slot.weekdays >> day.weekday() & 1)
+def slot_runs(slot: Slot, day: date) -> bool:
+    """Whether the timetable slot runs on a service day."""
+    return runs_on(day, valid_from=slot.valid_from, valid_until=slot.valid_until, weekdays=slot.weekdays,
+                   exception=slot.exceptions.get(day.isoformat()))
 
 
 def cancel_trip(session: Session, trip_id: int, reason: str, *, now: datetime, actor: str) -> None:
@@ -194,7 +193,7 @@ def report_delay(session: Session, trip_id: int, minutes: int, *, now: datetime,
 
 def _days(slot: Slot, now: datetime, days_ahead: int) -> list[date]:
     today = local_date(now, slot.zone)
-    return [day for day in (today + timedelta(days=n) for n in range(days_ahead + 1)) if runs_on(slot, day)]
+    return [day for day in (today + timedelta(days=n) for n in range(days_ahead + 1)) if slot_runs(slot, day)]
 
 
 def _open(session: Session, slot: Slot, line_id: int, course: Sequence[PatternCall], days: Sequence[date]) -> int:
