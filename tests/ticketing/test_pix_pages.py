@@ -62,7 +62,8 @@ def test_an_agent_confirms_a_pix(signed_in, own_desk):
 
 @pytest.mark.parametrize(("change", "status", "field"), [
     ({"e2e_id": "E1"}, 422, "f-e2e_id"), ({"amount": "abc"}, 422, "f-amount"), ({"amount": "-1"}, 422, "f-amount"),
-    ({"amount": "0"}, 422, "f-amount"), ({"code": "NOTHING"}, 404, None), ({"code": ""}, 404, None)])
+    ({"amount": "0"}, 422, "f-amount"), ({"code": "NOTHING"}, 404, None), ({"code": ""}, 422, "f-code"),
+    ({"code": "", "e2e_id": "", "amount": ""}, 422, "f-code"), ({"code": "", "e2e_id": "", "amount": ""}, 422, "f-amount")])
 def test_a_slip_of_the_hand_keeps_what_was_typed_and_records_nothing(signed_in, own_desk, change, status, field):
     asked(own_desk)
     answer = signed_in("agent").post("/counter/pix", data={**FORM, **change})

@@ -19,6 +19,7 @@ from ticketing.network.models import Stop
 from ticketing.payments import payouts as returns
 from ticketing.payments import service
 from ticketing.payments.desk import Desk
+from ticketing.payments.port import read_typed_e2e
 
 blueprint = Blueprint("tills", __name__)
 SHIFT_HEAD = ("Caixa", "Agente", "Terminal", "Aberto", "Fechado", "Horário de", "Troco inicial", "Vendas", "Dinheiro",
@@ -99,13 +100,11 @@ def pix() -> ResponseReturnValue:
 @blueprint.post("/counter/pix")
 @guard("sell")
 def confirm_pix() -> ResponseReturnValue:
-    form = request.form
     try:
         desk = _desk()
         if desk is None:
             raise Conflict("no_pix", "Aqui não se vende com PIX.")
-        outcome = desk.confirm_by_hand(form.get("code", ""), form.get("e2e_id", ""), _amount("amount"), now=now(),
-                                       actor=actor())
+        outcome = desk.confirm_by_hand(*_read_pix(), now=now(), actor=actor())
     except DomainError as error:
         return _pix_page(error)
     flash(*CONFIRMED[outcome])
@@ -138,6 +137,22 @@ def pay_payout(payout_id: int) -> ResponseReturnValue:
 def keep_payout(payout_id: int) -> ResponseReturnValue:
     return _decide(payout_id, lambda session: returns.keep(session, payout_id, now=now(), actor=actor()),
                    "Registrado: o valor é da empresa.")
+
+
+def _read_pix() -> tuple[str, str, Money]:
+    """Code, end-to-end id and amount as typed. Raises InvalidInput with a sentence for each that is missing or none."""
+    typed = {field: request.form.get(field, "").strip() for field in ("code", "e2e_id", "amount")}
+    wrong = {} if typed["code"] else {"code": "Digite o código da compra."}
+    for field, parse, sentence in (
+            ("e2e_id", read_typed_e2e, "O identificador começa com E e tem 32 letras e números. Copie do extrato."),
+            ("amount", parse_money, "Digite um valor como 150,00.")):
+        try:
+            parse(typed[field])
+        except ValueError:
+            wrong[field] = sentence
+    if wrong:
+        raise InvalidInput("invalid_input", "Confira os campos marcados.", fields=wrong)
+    return typed["code"], typed["e2e_id"], parse_money(typed["amount"])
 
 
 def _decide(payout_id: int, decision: Callable[[Any], None], done: str) -> ResponseReturnValue:
