@@ -19,7 +19,7 @@ LEAF_FILES = {"__init__", "policy", "models", "service", "schemas", "views", "ap
 NAMED_FILES = {  # a module named for what it is, where a leaf has a thing of its own
     "ticketing/network": {"laws", "settings"},
     "ticketing/imports": {"gtfs", "sections", "matrix", "courses", "tables", "cells", "archives", "rows", "fares", "intake", "changes"},
-    "ticketing/sales": {"documents", "identities"},
+    "ticketing/sales": {"corrections", "documents", "identities"},
     "ticketing/payments": {"brcode", "port", "bankapi", "providers", "charges", "payouts", "desk"},
     "ticketing/online": {"search", "purchases"},
     "boarding/passes": {"signing", "drawing", "paper", "typesetting"},

@@ -15,8 +15,9 @@ from tests.instants import NOW
 from tests.oversight.test_inspection import CIN, OVER
 from tests.oversight.test_listings import cells
 from tests.world import CASH, PERSON, order
+from ticketing.sales.corrections import void_ticket
 from ticketing.sales.models import Identity
-from ticketing.sales.service import find_ticket, sell, void_ticket
+from ticketing.sales.service import find_ticket, sell
 
 URL = "/inspector/completeness?from=2026-03-01&until=2026-03-31"
 

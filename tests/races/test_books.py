@@ -8,6 +8,7 @@ from tests.instants import NOW
 from tests.races.books import change, faults
 from tests.world import PERSON, build, open_till, order
 from ticketing.sales import service
+from ticketing.sales.corrections import void_ticket
 
 APPEND_ONLY = {
     "sqlite": [f"DROP TRIGGER {table}_no_{verb}" for table in ("ledger_entry", "fare_line") for verb in ("update", "delete")],
@@ -50,7 +51,7 @@ def books(database, vault):
         for seat in (5, 6, 7):
             wanted = order(world, booking=f"BOOKING{seat}", seat=seat, alight=3, identity=PERSON)
             undone = service.sell(session, wanted, vault=vault, now=NOW, actor="agent").tickets[0]
-        service.void_ticket(session, undone, wanted.means, "engano", supervisor=False, now=NOW + timedelta(minutes=1),
+        void_ticket(session, undone, wanted.means, "engano", supervisor=False, now=NOW + timedelta(minutes=1),
                             actor="agent")
         dialect = session.get_bind().dialect.name
     url = database.engine.url.render_as_string(hide_password=False)

@@ -20,6 +20,7 @@ from ticketing.network.service import cancel_trip, report_delay
 from ticketing.payments.models import LedgerEntry, Shift
 from ticketing.payments.service import Means, close_shift, shift_report
 from ticketing.sales import service as sales
+from ticketing.sales.corrections import void_ticket
 from ticketing.sales.models import Ticket
 from ticketing.seats.models import SeatLeg
 
@@ -159,7 +160,7 @@ def test_a_second_refund_says_when_and_how_much(session, sell, pay):
 
 def test_a_voided_sale_is_not_refunded_too(session, sell, pay):
     code = sell()
-    sales.void_ticket(session, code, CASH, "poltrona errada", supervisor=False, now=NOW, actor="agent")
+    void_ticket(session, code, CASH, "poltrona errada", supervisor=False, now=NOW, actor="agent")
     session.expire_all()
     with pytest.raises(Conflict) as refusal:
         pay(code)
@@ -272,7 +273,7 @@ def boarding(code):
 
 
 def voiding(code):
-    return lambda session: sales.void_ticket(session, code, CASH, "poltrona errada", supervisor=False, now=NOW,
+    return lambda session: void_ticket(session, code, CASH, "poltrona errada", supervisor=False, now=NOW,
                                              actor="agent") and "voided"
 
 

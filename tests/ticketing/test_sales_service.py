@@ -13,6 +13,7 @@ from tests.world import CASH, PERSON, build, open_till, order
 from ticketing.payments.models import LedgerEntry, Shift
 from ticketing.payments.service import Means, close_shift, move_money, open_shift, shift_report
 from ticketing.sales import identities, service
+from ticketing.sales.corrections import correct_name, void_ticket
 from ticketing.sales.models import FareLine, Identity, Ticket
 from ticketing.seats import service as seats
 
@@ -178,7 +179,7 @@ def test_one_card_slip_pays_for_one_sale(session, sell):
 
 def test_one_reversal_slip_gives_one_price_back(session, sell):
     first, second = (sell(means=Means("card", number), seat=seat).tickets[0] for number, seat in (("1", 5), ("2", 6)))
-    service.void_ticket(session, first, Means("card", "REV-1"), "engano", supervisor=False, now=NOW, actor="agent")
+    void_ticket(session, first, Means("card", "REV-1"), "engano", supervisor=False, now=NOW, actor="agent")
     with pytest.raises(Conflict) as refusal:
         move_money(session, "refund", Means("card", "REV-1"), Money(-100), subject=second, now=NOW, actor="agent")
     assert refusal.value.code == "slip_used"
@@ -196,7 +197,7 @@ def test_a_departed_stop_sells_no_more(session, sell, world, vault):
 
 def test_a_sale_is_voided_within_the_minutes_and_the_seat_is_free(session, sell):
     code = sell(seat=5).tickets[0]
-    paid_back = service.void_ticket(session, code, CASH, "poltrona errada", supervisor=False,
+    paid_back = void_ticket(session, code, CASH, "poltrona errada", supervisor=False,
                                     now=NOW + timedelta(minutes=15), actor="agent")
     assert paid_back == Money(2125)  # 62 km x 0.28 to the nearest 5 centavos, and the boarding fee
     sell(seat=5)
@@ -205,26 +206,26 @@ def test_a_sale_is_voided_within_the_minutes_and_the_seat_is_free(session, sell)
 def test_a_sale_is_not_voided_after_the_minutes_nor_by_another_agent(session, sell, world):
     code = sell(seat=5).tickets[0]
     with pytest.raises(RuleViolation):
-        service.void_ticket(session, code, CASH, "poltrona errada", supervisor=False,
+        void_ticket(session, code, CASH, "poltrona errada", supervisor=False,
                             now=NOW + timedelta(minutes=15, seconds=1), actor="agent")
     with pytest.raises(Forbidden):
-        service.void_ticket(session, code, CASH, "poltrona errada", supervisor=False, now=NOW, actor="other")
+        void_ticket(session, code, CASH, "poltrona errada", supervisor=False, now=NOW, actor="other")
     open_shift(session, stop_id=world.stops[0], opening_float=Money(5000), now=NOW, actor="boss")
-    service.void_ticket(session, code, CASH, "poltrona errada", supervisor=True, now=NOW, actor="boss")
+    void_ticket(session, code, CASH, "poltrona errada", supervisor=True, now=NOW, actor="boss")
     with pytest.raises(Conflict):
-        service.void_ticket(session, code, CASH, "poltrona errada", supervisor=True, now=NOW, actor="boss")
+        void_ticket(session, code, CASH, "poltrona errada", supervisor=True, now=NOW, actor="boss")
 
 
 def test_a_card_sale_is_not_paid_back_in_cash(session, sell):
     code = sell(means=Means("card", "777")).tickets[0]
     with pytest.raises(InvalidInput) as refusal:
-        service.void_ticket(session, code, CASH, "poltrona errada", supervisor=False, now=NOW, actor="agent")
+        void_ticket(session, code, CASH, "poltrona errada", supervisor=False, now=NOW, actor="agent")
     assert refusal.value.code == "other_means"
 
 
 def test_a_name_is_corrected_and_the_document_stays(session, sell, vault):
     code = sell().tickets[0]
-    service.correct_name(session, code, "  Passageira   do Teste ", vault=vault, now=NOW, actor="agent")
+    correct_name(session, code, "  Passageira   do Teste ", vault=vault, now=NOW, actor="agent")
     passenger = identities.of_ticket(session, service.find_ticket(session, code).ticket, vault)
     assert (passenger.name, passenger.number) == ("Passageira do Teste", "4.321.098")
 
@@ -234,7 +235,7 @@ def test_a_name_whose_day_has_passed_is_not_corrected(session, sell, vault):
     last_day = session.scalars(select(Identity)).one().keep_until
     vault.advance(last_day + timedelta(days=1), days_limit=1000)
     with pytest.raises(Conflict) as refusal:
-        service.correct_name(session, code, "Passageira do Teste", vault=vault, now=NOW, actor="agent")
+        correct_name(session, code, "Passageira do Teste", vault=vault, now=NOW, actor="agent")
     assert refusal.value.code == "nothing_to_correct"
 
 

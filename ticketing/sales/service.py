@@ -1,4 +1,4 @@
-"""Selling, for every channel; voiding, correcting a name, finding a ticket; the only writer of a ticket's status."""
+"""Selling, for every channel, and finding a ticket; the only writer of a ticket's status."""
 
 import secrets
 from collections.abc import Mapping, Sequence
@@ -11,15 +11,15 @@ from sqlalchemy.orm import Session
 from kernel import audit
 from kernel.db import InsertNew, rows_changed
 from kernel.decisions import Decision
-from kernel.errors import Conflict, Forbidden, InvalidInput, NotFound
+from kernel.errors import Conflict, InvalidInput, NotFound
 from kernel.money import Money
 from kernel.vault import Vault
 from ticketing.concessions.policy import apply, decide_concession
 from ticketing.network.service import Journey, check_open_for_sale, load_journey
 from ticketing.payments.service import Means, move_money
-from ticketing.sales.identities import Passenger, opened_or_none, read_passenger, seal_row
+from ticketing.sales.identities import Passenger, read_passenger, seal_row
 from ticketing.sales.models import Booking, FareLine, Identity, Ticket
-from ticketing.sales.policy import check_void, full_refund_until, identity_requirement, void_deadline
+from ticketing.sales.policy import full_refund_until, identity_requirement
 from ticketing.seats import service as seats
 from ticketing.seats.models import SeatHold
 from ticketing.tariffs.service import Price, price
@@ -137,46 +137,6 @@ def sold_before(session: Session, booking: str) -> Sold:
     """What a repeated request's first sending sold."""
     row = session.scalars(select(Booking).where(Booking.code == booking)).one()
     return Sold(booking, tuple(ticket.code for ticket in tickets_of_booking(session, booking)), row.total)
-
-
-def void_until(found: "Found") -> datetime:
-    """The last instant at which the sale can be voided; the carrier's minutes."""
-    return void_deadline(found.ticket.sold_at, found.journey.carrier.void_minutes)
-
-
-def void_ticket(session: Session, code: str, means: Means, reason: str, *, supervisor: bool, now: datetime,
-                actor: str) -> Money:
-    """Undo a mistaken sale within the carrier's minutes; the money paid back in full, the way it came.
-
-    Only who sold it or a supervisor. Raises NotFound, Forbidden, InvalidInput without a reason, Conflict for a ticket
-    already used or paid back, RuleViolation after the minutes.
-    """
-    if not 3 <= len(reason.strip()) <= 200:
-        raise InvalidInput("reason_missing", "Diga o motivo do cancelamento.", fields={"reason": "Diga o motivo."})
-    found = find_ticket(session, code)
-    if found.booking.sold_by != actor and not supervisor:
-        raise Forbidden("not_your_sale", "Só quem vendeu ou um supervisor cancela esta venda.")
-    check_void(found.ticket.sold_at, now, found.journey.carrier.void_minutes, found.ticket.status)
-    check_same_means(found.booking.method, means)
-    release_ticket(session, found.ticket, ("sold",), "voided")
-    move_money(session, "void", means, -found.ticket.fare, subject=found.ticket.code, now=now, actor=actor)
-    audit.record(session, "ticket_voided", subject=found.ticket.code, details={"trip": found.ticket.trip_id,
-                 "reason_given": True}, now=now, actor=actor)
-    return found.ticket.fare
-
-
-def correct_name(session: Session, code: str, name: str, *, vault: Vault, now: datetime, actor: str) -> None:
-    """Mend a typing error in a name; the document stays. Logged by ticket code, without either name.
-
-    Raises NotFound, Conflict when the ticket has no identity or may no longer be changed, InvalidInput for the name.
-    """
-    found = find_ticket(session, code)
-    row = session.get(Identity, found.ticket.id, with_for_update=True)
-    passenger = opened_or_none(row, found.ticket.code, vault)
-    if row is None or passenger is None or found.ticket.status != "sold":
-        raise Conflict("nothing_to_correct", "Esta passagem não tem nome que ainda possa ser corrigido.")
-    seal_row(row, found.ticket.code, passenger.renamed(name), vault)
-    audit.record(session, "name_corrected", subject=found.ticket.code, now=now, actor=actor)
 
 
 @dataclass(frozen=True, slots=True)

@@ -19,7 +19,7 @@ from kernel.web import actor, form_page, guard, now, read, reading, transaction,
 from ticketing.network import service as network
 from ticketing.network.service import Journey, load_journey
 from ticketing.payments.service import Means, current_shift, read_means
-from ticketing.sales import identities, service
+from ticketing.sales import corrections, identities, service
 from ticketing.sales.documents import KINDS
 from ticketing.sales.schemas import HoldForm, SaleForm
 from ticketing.seats import service as seats
@@ -93,8 +93,8 @@ def void(code: str) -> ResponseReturnValue:
     try:
         means = read_means(request.form.get("method", ""), request.form.get("reference", ""))
         with transaction() as session:
-            amount = service.void_ticket(session, code, means, request.form.get("reason", ""), now=now(), actor=actor(),
-                                         supervisor=current_user.role == "supervisor")
+            amount = corrections.void_ticket(session, code, means, request.form.get("reason", ""), now=now(),
+                                             actor=actor(), supervisor=current_user.role == "supervisor")
     except DomainError as error:
         return _ticket_page(code, error)
     flash(f"Venda cancelada: {filters.money(amount)} de volta ao passageiro.", "ok")
@@ -106,7 +106,7 @@ def void(code: str) -> ResponseReturnValue:
 def name(code: str) -> ResponseReturnValue:
     try:
         with transaction() as session:
-            service.correct_name(session, code, request.form.get("name", ""), vault=vault(), now=now(),
+            corrections.correct_name(session, code, request.form.get("name", ""), vault=vault(), now=now(),
                                  actor=actor())
     except DomainError as error:
         return _ticket_page(code, error)
@@ -224,7 +224,8 @@ def _ticket_page(code: str, problem: DomainError | None = None) -> ResponseRetur
         found = service.find_ticket(session, code)
         passenger = identities.of_ticket(session, found.ticket, vault())
         return form_page("counter/ticket.html", problem, found=found, passenger=passenger, now=now(),
-                         void_until=service.void_until(found), fare_lines=service.fare_lines(session, found.ticket.id))
+                         void_until=corrections.void_until(found),
+                         fare_lines=service.fare_lines(session, found.ticket.id))
 
 
 def _last_sale(session: Any) -> dict[str, Any] | None:
