@@ -22,7 +22,7 @@ from boarding.passes.service import Issuer, derive_link_secret
 from boarding.passes.signing import KeyRing
 from demo import commands as demo
 from demo import seed as demonstration
-from kernel import api, clock, filters, jobs, login, openapi, outbox, partners, repeats, web
+from kernel import api, clock, filters, jobs, login, openapi, outbox, partners, repeats, web, webhooks
 from kernel.commands import Group, database_commands, partner_commands, staff_commands, vault_commands
 from kernel.config import ConfigError, Settings, read_settings
 from kernel.db import Database
@@ -220,11 +220,15 @@ def _jobs(app: Flask) -> list[jobs.Job]:
         with database.transaction() as session:
             return {"keys": repeats.forget_old(session, now=now), "letters": outbox.forget_old(session, now=now)}
 
+    def tell(now: datetime) -> dict[str, int]:
+        return webhooks.deliver(database, app.extensions["settings"].secret_key, now=now)
+
     # erasing is looked at every hour, so that a day's identities go within an hour of its end everywhere on Earth
     return [jobs.Job("retention", timedelta(hours=1), erase), jobs.Job("sweep_holds", timedelta(seconds=30), sweep),
             jobs.Job("open_trips", timedelta(hours=1), open_timetable),
             jobs.Job("close_trips", timedelta(hours=1), close),
-            jobs.Job("forget_repeats", timedelta(days=1), forget), *_pix_jobs(app), *_demo_jobs(app)]
+            jobs.Job("forget_repeats", timedelta(days=1), forget), jobs.Job("webhooks", timedelta(seconds=10), tell),
+            *_pix_jobs(app), *_demo_jobs(app)]
 
 
 def _pix_jobs(app: Flask) -> list[jobs.Job]:

@@ -10,7 +10,7 @@ from flask.cli import AppGroup
 from sqlalchemy.exc import OperationalError, ProgrammingError
 from sqlalchemy.orm import Session
 
-from kernel import audit, auth, partners, web
+from kernel import audit, auth, partners, web, webhooks
 from kernel.clock import day_everywhere
 from kernel.db import migrate
 from kernel.errors import DomainError, InvalidInput
@@ -124,7 +124,7 @@ def _password() -> str:
 
 
 def partner_commands() -> Group:
-    """`partner add`, `token`, `revoke` and `list`."""
+    """`partner add`, `token`, `revoke`, `webhook`, `webhook-end` and `list`."""
     group = Group("partner", help="Parceiros da interface JSON e seus tokens.")
 
     @group.command("add")
@@ -161,7 +161,32 @@ def partner_commands() -> Group:
         with web.reading() as session:
             for partner, row in partners.list_tokens(session):
                 click.echo(_token_line(partner, row))
+            for partner, hook in webhooks.subscriptions(session):
+                click.echo(f"{partner.code}  aviso {hook.id}  {hook.url}  {' '.join(hook.events)}")
+    _webhook_commands(group)
     return group
+
+
+def _webhook_commands(group: Group) -> None:
+    @group.command("webhook")
+    @click.argument("code")
+    @click.argument("url")
+    @click.option("--event", "events", multiple=True, type=click.Choice(webhooks.EVENTS), default=webhooks.EVENTS,
+                  help="Pode repetir; sem ele, todos.")
+    def webhook(code: str, url: str, events: tuple[str, ...]) -> None:
+        """Avisa o parceiro em URL e mostra esta única vez o segredo que assina os avisos."""
+        secret_key = current_app.extensions["settings"].secret_key
+        with web.transaction() as session:
+            made = webhooks.subscribe(session, code, url, events, secret_key=secret_key, now=web.now(), actor=OPERATOR)
+        click.echo(f"aviso {made.id}: {made.secret}")
+
+    @group.command("webhook-end")
+    @click.argument("number", type=int)
+    def webhook_end(number: int) -> None:
+        """Encerra os avisos de NUMBER, os que esperam também."""
+        with web.transaction() as session:
+            webhooks.unsubscribe(session, number, now=web.now(), actor=OPERATOR)
+        click.echo("Avisos encerrados.")
 
 
 def _token_line(partner: partners.Partner, row: partners.PartnerToken | None) -> str:

@@ -14,7 +14,7 @@ TOP_LEVEL = {
     "requirements.txt", "requirements-dev.txt", "requirements-postgres.txt", "constraints.txt", ".gitignore", "LICENSE", "NOTICE",
 }
 KERNEL = {"__init__", "audit", "auth", "clock", "commands", "config", "db", "decisions", "errors", "filters", "jobs", "login", "logs",
-          "money", "outbox", "openapi", "partners", "api", "repeats", "spreadsheets", "vault", "web"}
+          "money", "outbox", "openapi", "partners", "api", "repeats", "spreadsheets", "vault", "web", "webhooks"}
 LEAF_FILES = {"__init__", "policy", "models", "service", "schemas", "views", "api", "commands"}
 NAMED_FILES = {  # a module named for what it is, where a leaf has a thing of its own
     "ticketing/network": {"laws", "settings"},

@@ -7,7 +7,7 @@ from itertools import pairwise
 from sqlalchemy import insert
 from sqlalchemy.orm import Session
 
-from kernel import audit
+from kernel import audit, webhooks
 from kernel.clock import on_the_clock, zone_name
 from kernel.errors import Conflict, DomainError, RuleViolation
 from kernel.money import Money
@@ -97,6 +97,8 @@ def refund(session: Session, code: str, means: Means, *, shown: Money | None, no
     audit.record(session, "ticket_refunded", subject=ticket.code, now=now, actor=actor, details={
         "trip": ticket.trip_id, "outcome": owed.decision.outcome, "rule": owed.decision.citation.rule,
         "refunded": paid.refunded.cents, "kept": paid.kept.cents, "method": paid.method})
+    webhooks.announce(session, "ticket.refunded", [{"ticket": ticket.code, "booking": offer.found.booking.code,
+                      "trip": ticket.trip_id, "refunded": str(paid.refunded)}], to=offer.found.booking.sold_by, now=now)
     return paid
 
 

@@ -11,6 +11,7 @@ from typing import Any, TypeVar
 from sqlalchemy import delete, insert, select
 from sqlalchemy.orm import Session
 
+from kernel import webhooks
 from kernel.clock import local_date
 from kernel.db import Base
 from ticketing.network.models import Call, Line, Pattern, PatternCall, Slot, Trip
@@ -87,6 +88,9 @@ def follow(session: Session, lines: Iterable[int], told: Mapping[int, frozenset[
     used = _in_use(session, [plan.trip.id for plan in plans], now)
     free = [plan for plan in plans if plan.trip.id not in used]
     _rewrite(session, [plan for plan in free if plan.calls is not None])
+    webhooks.announce(session, "trip.changed", [
+        {"trip": plan.trip.id, "change": "withdrawn" if plan.calls is None else "rescheduled"} for plan in free],
+        now=now)
     _withdraw(session, [plan.trip.id for plan in free if plan.calls is None], now=now, actor=actor)
     touched: dict[int, list[_Plan]] = {slot_id: [] for slot_id in told}
     for plan in plans:

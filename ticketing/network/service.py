@@ -9,7 +9,7 @@ from typing import Any
 from sqlalchemy import and_, insert, select, update
 from sqlalchemy.orm import Session, aliased
 
-from kernel import audit
+from kernel import audit, webhooks
 from kernel.clock import local_date, service_instant
 from kernel.db import rows_changed
 from kernel.decisions import Citation
@@ -177,6 +177,7 @@ def cancel_trip(session: Session, trip_id: int, reason: str, *, now: datetime, a
         raise Conflict("trip_not_open", "Esta viagem já foi cancelada ou encerrada.")
     audit.record(session, "trip_cancelled", subject=str(trip_id), now=now, actor=actor,
                  details={"reason": reason if reason in CANCEL_REASONS else "other"})
+    webhooks.announce(session, "trip.changed", [{"trip": trip_id, "change": "cancelled"}], now=now)
 
 
 def report_delay(session: Session, trip_id: int, minutes: int, *, now: datetime, actor: str) -> None:
@@ -189,6 +190,7 @@ def report_delay(session: Session, trip_id: int, minutes: int, *, now: datetime,
     if rows_changed(changed) != 1:
         raise Conflict("trip_not_open", "Esta viagem já foi cancelada ou encerrada.")
     audit.record(session, "trip_delayed", subject=str(trip_id), details={"minutes": minutes}, now=now, actor=actor)
+    webhooks.announce(session, "trip.changed", [{"trip": trip_id, "change": "delayed", "minutes": minutes}], now=now)
 
 
 def _days(slot: Slot, now: datetime, days_ahead: int) -> list[date]:

@@ -8,7 +8,7 @@ from datetime import date, datetime, timedelta
 from sqlalchemy import insert, select, update
 from sqlalchemy.orm import Session
 
-from kernel import audit
+from kernel import audit, webhooks
 from kernel.db import InsertNew, rows_changed
 from kernel.decisions import Decision
 from kernel.errors import Conflict, InvalidInput, NotFound
@@ -130,6 +130,8 @@ def sell(session: Session, order: Order, *, vault: Vault, now: datetime, actor: 
             "trip": journey.trip.id, "booking": order.booking, "identity": asks.outcome, "channel": order.channel})
         codes.append(code[1])
     move_money(session, "sale", order.means, total, subject=order.booking, now=now, actor=actor)
+    webhooks.announce(session, "ticket.sold", [{"ticket": code, "booking": order.booking, "trip": journey.trip.id}
+                                               for code in codes], to=actor, now=now)
     return Sold(order.booking, tuple(codes), total)
 
 
