@@ -81,6 +81,16 @@ def test_a_return_that_the_bank_refuses_outright_waits_for_a_person(desk, bank, 
     assert row == ("refused", "PixDevolucaoInvalida")
 
 
+def test_a_return_that_may_stand_at_the_bank_is_not_given_to_a_person(desk, bank, paid):
+    refund(desk, paid)
+    bank.faults.update({"PUT return": ["lost"], "GET return": [403]})
+    desk.work_off(now=NOW)
+    assert desk.work_off(now=NOW + MINUTE)["later"] == 1
+    assert look(desk, payouts) == [("refund", 2853, "due")]
+    desk.work_off(now=NOW + 5 * MINUTE)
+    assert (look(desk, payouts), bank.returned(paid)) == ([("refund", 2853, "done")], 2853)
+
+
 def test_an_unknown_payment_goes_back_only_when_a_person_says_so(desk, bank):
     desk.reconcile(now=NOW)
     paid = bank.pay(None, 700)

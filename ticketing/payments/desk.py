@@ -13,6 +13,8 @@ from kernel.money import ZERO, Money
 from ticketing.payments import charges, payouts
 from ticketing.payments.models import Charge, Receipt, ReceivedMark
 from ticketing.payments.port import (
+    NO_BANK,
+    NOT_FOUND,
     Bank,
     BankError,
     BankReceipt,
@@ -233,8 +235,10 @@ class Desk:
     def _return_stands(self, asked: payouts.Order) -> BankReturn | None:
         try:
             return self.bank.refund_status(asked.e2e_id, asked.return_id)
-        except BankRefused:
-            return None
+        except BankRefused as error:
+            if error.code in (NOT_FOUND, NO_BANK):
+                return None
+            raise BankUnavailable(error.code) from error  # it may stand there: nobody is to pay it by hand too
 
     def _cancel(self, letter: outbox.Letter, now: datetime) -> None:
         try:

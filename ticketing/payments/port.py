@@ -10,6 +10,7 @@ from typing import Literal, Protocol
 from kernel.money import Money
 
 MOST_NOTICES = 100
+NOT_FOUND, NO_BANK = "not_found", "no_bank"  # refusals that say that nothing was ever asked for
 _E2E = re.compile(r"[A-Za-z0-9]{32}")
 _TYPED_E2E = re.compile(r"E[0-9A-Z]{8}(\d{12})[0-9A-Z]{11}")
 _TXID = re.compile(r"[A-Za-z0-9]{1,35}")

@@ -17,11 +17,10 @@ from kernel.money import Money
 from ticketing.payments import brcode
 from ticketing.payments.bankapi import SCOPES, Access, BankApi
 from ticketing.payments.models import Charge, DemoPayment
-from ticketing.payments.port import Bank, BankCharge, BankReceipt, BankRefused, BankReturn
+from ticketing.payments.port import NO_BANK, NOT_FOUND, Bank, BankCharge, BankReceipt, BankRefused, BankReturn
 
 SETTINGS = {"PIX_PROVIDER", "PIX_KEY", "PIX_NAME", "PIX_CITY", "PIX_BASE_URL", "PIX_TOKEN_URL", "PIX_CLIENT_ID",
             "PIX_CLIENT_SECRET", "PIX_SCOPES", "PIX_CERT", "PIX_CERT_KEY", "PIX_CA"}
-NO_BANK = "no_bank"
 
 
 class StaticCode:
@@ -72,7 +71,7 @@ class DemoBank:
             try:
                 charge = session.get_one(Charge, txid)
             except NoResultFound as error:
-                raise BankRefused("not_found") from error
+                raise BankRefused(NOT_FOUND) from error
             paid = tuple(_told(row) for row in session.scalars(
                 select(DemoPayment).where(DemoPayment.txid == txid).order_by(DemoPayment.paid_at)))
             return BankCharge(txid, "paid" if paid else "active", charge.amount, charge.br_code or "", paid)
@@ -84,7 +83,7 @@ class DemoBank:
         return BankReturn("done", amount)
 
     def refund_status(self, e2e_id: str, return_id: str) -> BankReturn:
-        raise BankRefused("not_found")
+        raise BankRefused(NOT_FOUND)
 
     def list_received(self, since: datetime, until: datetime) -> Iterator[BankReceipt]:
         with self._database.reading() as session:
