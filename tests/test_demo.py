@@ -6,6 +6,7 @@ from datetime import date, timedelta
 import pytest
 from sqlalchemy import func, select
 
+import app as app_module
 from boarding.doors.models import Roster
 from demo.seed import hashes_wanted, seed, staff
 from kernel import auth
@@ -13,6 +14,8 @@ from kernel.money import Money
 from kernel.vault import Vault
 from tests import schema
 from tests.instants import NOW, at
+from tests.server import environment
+from tests.server import flask as command
 from tests.world import CASH, PERSON
 from ticketing.imports.service import find_by_code
 from ticketing.network.models import Carrier, Line, Place, Slot, Stop, Title, Trip
@@ -154,3 +157,15 @@ def test_one_seat_is_sold_on_two_stretches_of_the_long_line_and_identity_is_aske
     assert fares == [Money(1735 + 325 + 150), Money(3975 + 280 + 110 + 150)]
     assert {line for line in session.scalars(select(Line.code))} == set(LINES)
     assert session.scalar(select(Carrier.name)) == "Viação Demonstração"
+
+
+def test_a_database_of_the_demonstration_does_not_serve_in_earnest(tmp_path, monkeypatch):
+    env = environment(f"sqlite:///{tmp_path / 'd.db'}", tmp_path / "d.vault")
+    command(env, "database", "upgrade")
+    command(env, "demo", "seed")
+    for name, value in {**env, "DEMO": "0"}.items():
+        monkeypatch.setenv(name, value)
+    with pytest.raises(SystemExit, match="published"):
+        app_module.serve()
+    monkeypatch.setenv("DEMO", "1")
+    assert app_module.serve() is not None
