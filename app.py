@@ -10,6 +10,7 @@ from flask import Flask
 from flask.typing import ResponseReturnValue
 from jinja2 import StrictUndefined
 from limits.errors import ConfigurationError
+from sqlalchemy.exc import DBAPIError
 from werkzeug.middleware.proxy_fix import ProxyFix
 
 from boarding.devices import api as devices_api
@@ -100,8 +101,22 @@ def serve() -> Flask:
     start_logging(settings.log_level)
     app = create_app(settings)
     _check_vault(app)
+    _check_doors(app)
     app.extensions["database"].engine.dispose()  # gunicorn --preload forks after this: no two share a connection
     return app
+
+
+def _check_doors(app: Flask) -> None:
+    if app.extensions["settings"].demo:
+        return
+    try:
+        with app.extensions["database"].reading() as session:
+            doors_open = demonstration.open_doors(session)
+    except DBAPIError:
+        return  # the database is away or has no tables yet: the pages say so
+    if doors_open:
+        raise ConfigError(f"This database was made as a demonstration: {', '.join(doors_open)} sign in with published "
+                          "passwords. Change them (flask --app app staff password LOGIN) or set DEMO=1.")
 
 
 def _check_vault(app: Flask) -> None:
