@@ -3,10 +3,11 @@
 import hashlib
 import secrets
 from datetime import datetime, timedelta
+from typing import Any
 
 from argon2 import PasswordHasher
 from argon2.exceptions import InvalidHashError, VerificationError
-from sqlalchemy import ForeignKey, LargeBinary, String, delete, select, update
+from sqlalchemy import Connection, ForeignKey, LargeBinary, Row, String, bindparam, delete, select, update
 from sqlalchemy.orm import Mapped, Session, mapped_column
 
 from kernel import audit
@@ -68,7 +69,7 @@ class CurrentStaff:
     is_active = True
     is_anonymous = False
 
-    def __init__(self, staff: Staff, token: str) -> None:
+    def __init__(self, staff: Staff | Row[*tuple[Any, ...]], token: str) -> None:
         self.staff_id = staff.id
         self.login = staff.login
         self.display_name = staff.display_name
@@ -118,13 +119,15 @@ def start_session(session: Session, staff: Staff, *, now: datetime) -> CurrentSt
     return CurrentStaff(staff, token)
 
 
-_LIVE = (select(Staff).join(SignIn, SignIn.staff_id == Staff.id))
+_LIVE = (select(Staff.id, Staff.login, Staff.display_name, Staff.role, Staff.stop_id)
+         .join(SignIn, SignIn.staff_id == Staff.id).where(
+             SignIn.token_hash == bindparam("token_hash"), SignIn.expires_at > bindparam("now"),
+             Staff.disabled_at.is_(None)))
 
 
-def load_session(session: Session, token: str, *, now: datetime) -> CurrentStaff | None:
+def load_session(connection: Connection, token: str, *, now: datetime) -> CurrentStaff | None:
     """Who holds this token, if it was not ended, has not expired and its owner is not disabled. One statement."""
-    staff = session.scalar(_LIVE.where(
-        SignIn.token_hash == _digest(token), SignIn.expires_at > now, Staff.disabled_at.is_(None)))
+    staff = connection.execute(_LIVE, {"token_hash": _digest(token), "now": now}).first()
     return CurrentStaff(staff, token) if staff else None
 
 

@@ -1,5 +1,6 @@
 """Storage: one engine, two kinds of transaction, the column types, and the triggers that keep a table append-only."""
 
+import select
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from datetime import UTC, datetime
@@ -12,6 +13,7 @@ from sqlalchemy.dialects.postgresql import insert as postgresql_insert
 from sqlalchemy.dialects.sqlite import insert as sqlite_insert
 from sqlalchemy.engine import Connection, Engine
 from sqlalchemy.engine.interfaces import DBAPIConnection
+from sqlalchemy.exc import DisconnectionError
 from sqlalchemy.orm import DeclarativeBase, Session
 from sqlalchemy.pool import ConnectionPoolEntry
 from sqlalchemy.types import TypeDecorator
@@ -109,9 +111,11 @@ class Database:
             event.listen(self.engine, "connect", _sqlite_connect)
             event.listen(self.engine, "begin", _sqlite_begin)
         else:
-            self.engine = create_engine(url, pool_size=5, max_overflow=5, pool_pre_ping=True,
-                                        hide_parameters=True)
+            self.engine = create_engine(url, pool_size=5, max_overflow=5, hide_parameters=True)
+            event.listen(self.engine, "checkout", _drop_a_dead_connection)
         self._writing = self.engine.execution_options(sqlite_begin="IMMEDIATE")
+        self._glancing = self.engine if url.startswith("sqlite") else self.engine.execution_options(
+            isolation_level="AUTOCOMMIT")
 
     @contextmanager
     def transaction(self) -> Iterator[Session]:
@@ -124,6 +128,22 @@ class Database:
         """A session for pages that only look."""
         with Session(self.engine) as session, session.begin():
             yield session
+
+    @contextmanager
+    def glance(self) -> Iterator[Connection]:
+        """A connection for one SELECT, without the two journeys to PostgreSQL that begin and end a transaction."""
+        with self._glancing.connect() as connection:
+            yield connection
+
+
+def _drop_a_dead_connection(dbapi: Any, _record: ConnectionPoolEntry, _fairy: Any) -> None:
+    # a server that went away has closed the socket, which can then be read: no journey there to ask, as a ping takes
+    if dbapi.closed:
+        raise DisconnectionError
+    waiting = select.poll()
+    waiting.register(dbapi.fileno(), select.POLLIN)
+    if waiting.poll(0):
+        raise DisconnectionError
 
 
 def _sqlite_connect(dbapi: DBAPIConnection, _record: ConnectionPoolEntry) -> None:

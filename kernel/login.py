@@ -8,12 +8,28 @@ from flask.typing import ResponseReturnValue
 from flask_limiter import Limiter
 from flask_limiter.util import get_remote_address
 from flask_login import current_user, login_user, logout_user
+from limits.storage.memory import MemoryStorage
 
 from kernel import auth
 from kernel.errors import InvalidInput
 from kernel.web import form_page, guard, now, public, reading, transaction
 
 blueprint = Blueprint("login", __name__)
+
+
+class ProcessCounts(MemoryStorage):
+    """Counts of this process. The library's own storage starts a thread at every request, to forget what is over."""
+
+    STORAGE_SCHEME = ["memory"]
+    _until_cleared = 1000  # counts
+
+    def _MemoryStorage__schedule_expiry(self) -> None:  # noqa: N802 - the library's private name
+        self._until_cleared -= 1
+        if self._until_cleared <= 0:
+            self._until_cleared = 1000
+            self._MemoryStorage__expire_events()  # type: ignore[attr-defined]
+
+
 limiter = Limiter(get_remote_address, default_limits=["600/minute"])
 logging.getLogger("flask-limiter").setLevel(logging.WARNING)  # below it logs addresses, and what was typed as a login
 

@@ -175,8 +175,8 @@ def _check_text() -> ResponseReturnValue | None:
 
 
 def _load_staff(token: str) -> auth.CurrentStaff | None:
-    with reading() as session:
-        return auth.load_session(session, token, now=now())
+    with database().glance() as connection:
+        return auth.load_session(connection, token, now=now())
 
 
 def wants_json() -> bool:

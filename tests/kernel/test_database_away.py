@@ -3,9 +3,11 @@
 from dataclasses import replace
 
 import pytest
+from sqlalchemy import text
 
 from app import create_app
 from kernel.config import Settings
+from kernel.db import Database
 from kernel.vault import Vault
 from tests.instants import NOW
 from tests.server import PASS_KEYS
@@ -41,3 +43,16 @@ def test_every_page_says_that_the_system_is_busy(nobody_there, tmp_path, page, a
         answer = client.get(page, headers={"Accept": accept})
         assert (answer.status_code, answer.content_type) == (503, kind)
         assert "ocupado e nada foi gravado" in answer.get_data(as_text=True) or answer.json["code"] == "busy"
+
+
+def test_a_connection_that_the_server_ended_is_not_used_again(templates):
+    with templates.copied("postgresql") as url:
+        database, other = Database(url), Database(url)
+        with database.reading() as session:
+            backend = session.scalar(text("SELECT pg_backend_pid()"))
+        with other.transaction() as session:
+            assert session.scalar(text("SELECT pg_terminate_backend(:pid, 5000)"), {"pid": backend})
+        with database.transaction() as session:
+            assert session.scalar(text("SELECT pg_backend_pid()")) != backend
+        for used in (database, other):
+            used.engine.dispose()

@@ -6,7 +6,7 @@ from datetime import date, datetime, timedelta
 from decimal import Decimal
 from typing import Any
 
-from sqlalchemy import and_, insert, select, update
+from sqlalchemy import and_, bindparam, insert, select, update
 from sqlalchemy.orm import Session, aliased
 
 from kernel import audit, webhooks
@@ -84,7 +84,9 @@ class Journey:
 _TRIP = (select(Trip, Line, Vehicle, Carrier, Title).join(Line, Trip.line_id == Line.id)
          .join(Vehicle, Trip.vehicle_id == Vehicle.id).join(Carrier, Line.carrier_id == Carrier.id)
          .outerjoin(Title, and_(Title.line_id == Line.id, Title.valid_from <= Trip.service_date,
-                                Title.valid_until >= Trip.service_date)).order_by(Title.id.desc()))
+                                Title.valid_until >= Trip.service_date))
+         .where(Trip.id == bindparam("trip")).order_by(Title.id.desc()))
+_CALLS = select(Call).where(Call.trip_id == bindparam("trip")).order_by(Call.seq)
 
 
 def load_journey(session: Session, trip_id: int, board_seq: int | None = None,
@@ -93,10 +95,10 @@ def load_journey(session: Session, trip_id: int, board_seq: int | None = None,
 
     Raises NotFound for an unknown trip, InvalidInput for calls that the trip lacks or that are out of order.
     """
-    row = session.execute(_TRIP.where(Trip.id == trip_id)).first()
+    row = session.execute(_TRIP, {"trip": trip_id}).first()
     if row is None:
         raise NotFound("no_such_trip", "Esta viagem não existe. Escolha uma da lista.")
-    calls = list(session.scalars(select(Call).where(Call.trip_id == trip_id).order_by(Call.seq)))
+    calls = list(session.scalars(_CALLS, {"trip": trip_id}))
     board = 0 if board_seq is None else board_seq
     alight = len(calls) - 1 if alight_seq is None else alight_seq
     check_stretch(board, alight, calls=len(calls))

@@ -5,12 +5,12 @@ from dataclasses import dataclass
 from datetime import datetime
 from typing import Literal
 
-from sqlalchemy import func, select, update
+from sqlalchemy import bindparam, func, select, update
 from sqlalchemy.exc import IntegrityError
 from sqlalchemy.orm import Session
 
 from kernel import audit
-from kernel.db import InsertNew
+from kernel.db import InsertNew, MoneyType
 from kernel.errors import Conflict, InvalidInput
 from kernel.money import LARGEST_CENTS, ZERO, Money
 from ticketing.payments.models import LedgerEntry, Shift
@@ -115,6 +115,10 @@ def recent_shifts(session: Session, limit: int = 50) -> list[ShiftReport]:
     return [shift_report(session, shift) for shift in shifts]
 
 
+_DRAWER = (update(Shift).where(Shift.agent == bindparam("who"), Shift.closed_at.is_(None))
+           .values(cash=Shift.cash + bindparam("moved", type_=MoneyType)).returning(Shift.id, Shift.cash))
+
+
 def move_money(session: Session, kind: Kind, means: Means, amount: Money, *, subject: str, now: datetime,
                actor: str) -> int | None:
     """Write money in (positive) or out (negative) to the ledger and the drawer of the actor's open shift; its id.
@@ -132,9 +136,7 @@ def move_money(session: Session, kind: Kind, means: Means, amount: Money, *, sub
             raise Conflict("pix_used", "Este PIX já foi usado. Confira o identificador.")
         return None
     in_drawer = amount if means.method == "cash" else ZERO
-    shift = session.execute(update(Shift).where(Shift.agent == actor, Shift.closed_at.is_(None))
-                            .values(cash=Shift.cash + in_drawer).returning(Shift.id, Shift.cash)
-                            .execution_options(synchronize_session=False)).first()
+    shift = session.connection().execute(_DRAWER, {"who": actor, "moved": in_drawer}).first()
     if shift is None:
         raise _no_shift()
     if in_drawer < ZERO and shift.cash < ZERO:

@@ -26,6 +26,7 @@ from ticketing.seats import service as seats
 from ticketing.tariffs.service import price
 
 blueprint = Blueprint("counter", __name__, url_prefix="/counter")
+HOLD_FORM, SALE_FORM = HoldForm(), SaleForm()
 BOARD_FIELDS = ("origin", "day", "to", "trip", "board", "alight")
 
 
@@ -38,7 +39,7 @@ def home() -> ResponseReturnValue:
 @blueprint.post("/holds")
 @guard("sell")
 def holds() -> ResponseReturnValue:
-    form = read(HoldForm(), request.form)
+    form = read(HOLD_FORM, request.form)
     with transaction() as session:
         if form["release"]:
             seats.release_hold(session, form["release"], actor=actor())
@@ -59,7 +60,7 @@ def released_holds() -> ResponseReturnValue:
 @guard("sell")
 def sales() -> ResponseReturnValue:
     try:
-        form = read(SaleForm(), request.form)
+        form = read(SALE_FORM, request.form)
         booking, change = _sell(form)
     except DomainError as error:
         return _cockpit(request.form, error)

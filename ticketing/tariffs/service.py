@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from datetime import date, datetime
 from typing import Any
 
-from sqlalchemy import and_, select
+from sqlalchemy import and_, bindparam, select
 from sqlalchemy.orm import Session
 
 from kernel import audit
@@ -54,6 +54,12 @@ class Stretch:
         return self.calls[self.board_seq].stop_id, self.calls[self.alight_seq].stop_id
 
 
+_TARIFFS = (select(Tariff, SectionFare.tariff_id, SectionFare.amount)
+            .outerjoin(SectionFare, and_(
+                SectionFare.tariff_id == Tariff.id, SectionFare.from_stop_id == bindparam("board"),
+                SectionFare.to_stop_id == bindparam("alight"))).where(Tariff.line_id == bindparam("line")))
+
+
 def price(session: Session, journey: Journey, *, now: datetime) -> Price:
     """The fare of the journey by the version in force today at the boarding stop. One statement.
 
@@ -61,9 +67,8 @@ def price(session: Session, journey: Journey, *, now: datetime) -> Price:
     """
     today = local_date(now, journey.board.stop.zone)
     stretch = Stretch(journey.line, journey.calls, journey.board_seq, journey.alight_seq, today)
-    rows = session.execute(select(Tariff, SectionFare.tariff_id, SectionFare.amount).outerjoin(SectionFare, and_(
-        SectionFare.tariff_id == Tariff.id, SectionFare.from_stop_id == journey.board.stop_id,
-        SectionFare.to_stop_id == journey.alight.stop_id)).where(Tariff.line_id == journey.line.id)).all()
+    rows = session.execute(_TARIFFS, {"line": journey.line.id, "board": journey.board.stop_id,
+                                      "alight": journey.alight.stop_id}).all()
     chosen = version_in_force([row[0] for row in rows], today, state=journey.line.state)
     listed, amount = next((row[1], row[2]) for row in rows if row[0] is chosen)
     return _priced(stretch, chosen, NOT_SOLD if listed is not None and amount is None else amount)
