@@ -14,6 +14,7 @@ from pathlib import Path
 from uuid import uuid4
 
 import pytest
+from hypothesis import settings as settings_of_hypothesis
 
 from kernel import auth
 from kernel.config import Settings
@@ -23,6 +24,8 @@ from tests import postgres
 from tests.instants import NOW
 from tests.server import PASS_KEYS
 
+settings_of_hypothesis.register_profile("house", deadline=None)  # a busy machine is no failure
+settings_of_hypothesis.load_profile("house")
 pytest_plugins = ["tests.browser"]
 DIALECTS = ("sqlite", "postgresql")
 
