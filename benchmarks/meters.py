@@ -17,6 +17,7 @@ class Cost:
     rate: float
     p50_ms: float
     p95_ms: float
+    p99_ms: float
 
     @property
     def total_ms(self) -> float:

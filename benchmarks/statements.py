@@ -1,4 +1,4 @@
-"""How many statements one sale and one scan take, counted where they leave SQLAlchemy: sign-in and audit included."""
+"""How many statements a sale, a scan, a refund and a search take, counted as they leave SQLAlchemy; sign-in too."""
 
 from collections.abc import Callable
 from typing import Any
@@ -8,6 +8,7 @@ from sqlalchemy import event
 
 from app import create_app
 from benchmarks.house import House
+from benchmarks.search import questions
 from kernel import auth
 from kernel.clock import utc_now
 from kernel.config import read_settings
@@ -15,7 +16,7 @@ from tests.races.counters import passes_of, sale_form, sold
 
 
 def count_statements(house: House) -> dict[str, int]:
-    """Statements of a sale, of a scan that asks for the document, of the answer to it."""
+    """Statements of a sale, of a scan that asks for the document, of the answer to it, of a refund and of a search."""
     app = create_app(read_settings(house.env))
     app.config["WTF_CSRF_ENABLED"] = False  # the token is the cookie's: it takes no statement
     seen: list[str] = []
@@ -37,6 +38,15 @@ def count_statements(house: House) -> dict[str, int]:
     counted["scan"] = statements(lambda: driver.post(path, json=body), 200)
     seen_by_driver = {"outcome": "confirmed"}
     counted["document"] = statements(lambda: driver.post(f"{path}/{scan_id}/answer", json=seen_by_driver), 200)
+    trip, seat = next(house.places)
+    form = sale_form(trip, seat, alight=3)
+    agent.post("/counter/sales", data=form)
+    back = {"method": "cash", "reference": "", "idempotency_key": uuid4().hex}
+    code = sold(house.url, form["idempotency_key"])
+    counted["refund"] = statements(lambda: agent.post(f"/counter/tickets/{code}/refund", data=back), 303)
+    [(start, end, day)] = questions(house, 1, seed=7)
+    asked = {"from": start, "to": end, "day": day}
+    counted["search"] = statements(lambda: app.test_client().get("/departures", query_string=asked), 200)
     engine.dispose()
     return counted
 
