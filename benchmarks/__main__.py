@@ -6,6 +6,7 @@
 import argparse
 import os
 from collections.abc import Iterator
+from itertools import chain
 
 from benchmarks.bare import sell_bare
 from benchmarks.contested import contest
@@ -49,7 +50,7 @@ def _report(at: House, dialect: str, number: int, clients: list[int]) -> None:
     before = machine()
     print(f"\n{dialect}: a commit is on disk when it is answered; milliseconds are processor time a request"
           f"{'; SQLite works inside the server' if dialect == 'sqlite' else ''}")
-    for row in (HEAD, *_measure(at, number, clients)):
+    for row in chain([HEAD], _measure(at, number, clients)):
         print(f"{row[0]:<28}" + "".join(f"{cell:>13}" for cell in row[1:]), flush=True)
     print(f"{idle_share(before, machine()):.0%} of the machine stood idle")
     for line in plan(at):

@@ -26,7 +26,7 @@ Asked = tuple[str, str, str]
 def questions(at: House, number: int, seed: int) -> list[Asked]:
     """From, to and day as typed, for a line that exists; each another draw."""
     random = Random(seed)
-    [found] = rows(at.url, "SELECT count(*) AS lines FROM line WHERE code LIKE 'bench-%'")
+    [found] = rows(at.url, "SELECT count(*) AS lines FROM line WHERE code LIKE ?", "bench-%")
     today = local_date(utc_now(), LEGAL_ZONE)
     asked = []
     for _ in range(number):
